@@ -3,6 +3,7 @@ line spell these names differently."""
 
 import string
 from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 
 def printable(text: object) -> str:
@@ -38,7 +39,7 @@ class Message(str):
 
     _parts: tuple[str, ...]  # `_Name`s, and texts between them
 
-    def __new__(cls, template: str, /, **values):
+    def __new__(cls, template: str, /, **values: Any) -> Self:
         parts = []
         for text, field, layout, conversion in string.Formatter().parse(template):
             parts.append(text)
@@ -53,7 +54,7 @@ class Message(str):
                 parts += _parts_of(values[field])
         return _from_parts(parts)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _from_parts, (self._parts,)
 
     @property

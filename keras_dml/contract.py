@@ -52,7 +52,7 @@ class Contract:
     max_steps: int | None = None
     stddev_range: tuple[tuple[float, float], ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         channels = _texts("channels", self.channels)
         units = self.units
         units = _texts("units", [units] * len(channels) if isinstance(units, str) else units)

@@ -75,15 +75,17 @@ class _Input:
         ignores_zeros: Whether a layer removes zeros, so that padding does not change embeddings.
     """
 
-    name, axes, arguments = None, None, ()
+    name: str | None = None
+    axes: str | None = None
+    arguments: tuple[str, ...] = ()
 
     def __init__(self, model: keras.Model) -> None:
         self.model = model
-        self.shape = tuple(model.inputs[0].shape[1:])
+        self.shape: tuple[int | None, ...] = tuple(model.inputs[0].shape[1:])
         carried = (getattr(layer, "contract", None) for layer in model._flatten_layers())
         carried = (contract for contract in carried if isinstance(contract, Contract))
-        self.contract = next(carried, _DECLARED.get(model))
-        self.ignores_zeros = any(
+        self.contract: Contract | None = next(carried, _DECLARED.get(model))
+        self.ignores_zeros: bool = any(
             getattr(layer, "ignores_zeros", False) for layer in model._flatten_layers()
         )
 
@@ -155,7 +157,9 @@ class Signals(_Input):
     """Checks and batches recordings of shape `(time, channels)`. A batch also holds the lengths of
     the recordings."""
 
-    name, axes, arguments = "Recording", "(time, channels)", ("signal", "length")
+    name: str | None = "Recording"
+    axes: str | None = "(time, channels)"
+    arguments: tuple[str, ...] = ("signal", "length")
 
     @property
     def has_any_length(self) -> bool:
@@ -225,7 +229,9 @@ class Signals(_Input):
 class Matrices(_Input):
     """Checks and batches symmetric matrices of shape `(n, n)`."""
 
-    name, axes, arguments = "Matrix", "(n, n)", ("matrix",)
+    name: str | None = "Matrix"
+    axes: str | None = "(n, n)"
+    arguments: tuple[str, ...] = ("matrix",)
     has_any_length = False
 
     def _check(self, matrices, _):
@@ -253,7 +259,9 @@ class Matrices(_Input):
 class Images(_Input):
     """Checks and batches images of shape `(height, width, channels)`, floats in [0, 1]."""
 
-    name, axes, arguments = "Image", "(height, width, channels)", ("image",)
+    name: str | None = "Image"
+    axes: str | None = "(height, width, channels)"
+    arguments: tuple[str, ...] = ("image",)
     has_any_length = False
 
     def _check(self, _, images):

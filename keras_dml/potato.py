@@ -8,7 +8,7 @@ SavedModel.
 import json
 import numbers
 import zipfile
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
@@ -139,7 +139,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         self.clean_ = clean
         return self
 
-    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None, **kwargs) -> np.ndarray:
+    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None, **kwargs: Any) -> np.ndarray:
         """Fits the potato and returns `predict(X)`.
 
         Args:
@@ -272,7 +272,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
                 ) from error
         return potato
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
@@ -290,10 +290,11 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return Statistics(self.center_, *values)
 
     def _set_statistics(self, statistics):
-        self.center_ = statistics.center
-        self.mean_, self.stddev_ = float(statistics.mean), float(statistics.stddev)
-        self.count_ = int(statistics.count)
-        self.n_features_in_ = len(self.center_)
+        self.center_: np.ndarray = statistics.center
+        self.mean_: float = float(statistics.mean)
+        self.stddev_: float = float(statistics.stddev)
+        self.count_: int = int(statistics.count)
+        self.n_features_in_: int = len(self.center_)
 
     def _scores(self, statistics, X):
         distances = geometry.distances(statistics.center, X)

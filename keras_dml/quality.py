@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import pathlib
 import warnings
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,10 +65,10 @@ class Usual:
         'channel y is flat: it stands at 0'
     """
 
-    channels: tuple
+    channels: tuple[Any, ...]
     is_sound: bool = False
-    stddev: tuple | None = None
-    units: tuple | None = None
+    stddev: tuple[Any, ...] | None = None
+    units: tuple[Any, ...] | None = None
     steps: int = 0
     crest_db: float | None = None
 
@@ -205,7 +205,8 @@ class Gate:
     """
 
     def __init__(self, model: keras.Model, usual: Usual, potato: Potato | None = None):
-        self.usual, self.potato = usual, potato
+        self.usual: Usual = usual
+        self.potato: Potato | None = potato
         self._covariances = None if potato is None else covariances_of(model)
 
     def refused(self, recordings: Recordings) -> dict[int, str]:
@@ -340,7 +341,7 @@ def gate_of(model: keras.Model) -> Gate | None:
     return Gate(model, usual, Potato.load(path))
 
 
-def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict:
+def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[Any, Any]:
     """Returns the description of a gate for the entry `CARD_KEY` of a model card.
 
     Args:

@@ -2,6 +2,7 @@
 not exist."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from tests.test_docs import DEVICES, INDEX, ROOT, blocks
 
 pytest.importorskip("pyright")
 
+COMPLETENESS = 0.98  # fraction of the public names whose types are known
 PAGES = {"readme.py": "README.md", "index.py": INDEX, "devices.py": DEVICES}
 WRONG = """
 import keras_dml
@@ -63,3 +65,14 @@ def test_mypy_notices_a_method_that_does_not_exist(tmp_path):
         text=True,
     )
     assert '"Gallery" has no attribute "verrify"' in done.stdout
+
+
+def test_public_names_have_known_types():
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "keras_dml", "--ignoreexternal"]
+    options = ["--outputjson", "--pythonpath", sys.executable]
+    search = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, env=search, capture_output=True, text=True
+    )
+    report = json.loads(done.stdout[done.stdout.index("{") :])["typeCompleteness"]
+    assert report["completenessScore"] >= COMPLETENESS

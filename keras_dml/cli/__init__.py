@@ -57,7 +57,7 @@ class _Commands(typer.core.TyperGroup):
             return super().invoke(context)
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="keras-dml",
     cls=_Commands,
     help="Recognize people by recordings of sensors, such as walks, voices or EEG.\n\n"
@@ -108,7 +108,7 @@ def _common_options(
     pass
 
 
-def main(arguments=None):
+def main(arguments: list[str] | None = None) -> None:
     """Runs the command line.
 
     With `--json`, an error is also printed as an object on standard output:

@@ -19,7 +19,7 @@ def run(
     ],
     replace: _options.Replace = False,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Copy a gallery to a file, even while other programs use the gallery.
 
     The command needs no model and no key. The copy is a complete gallery, so it is personal data.

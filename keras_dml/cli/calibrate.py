@@ -90,7 +90,7 @@ def run(
     ] = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Set the threshold of a gallery for a false accept rate.
 
     The false accept rate is measured on the people in FOLDER. The printed interval is the range of

@@ -17,7 +17,7 @@ def run(
         ),
     ],
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Show the card of a model: input, data, license, error rates, thresholds and limits.
 
     Example: keras-dml card gait_qp_wl

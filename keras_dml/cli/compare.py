@@ -49,7 +49,7 @@ def run(
     reading: _options.Reading = _options.Reading(),
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Compare two recordings without a gallery.
 
     The closeness is 100 for identical recordings and 0 for the usual distance between two people.

@@ -20,7 +20,7 @@ def run(
         typer.Option(metavar="PACKAGE", help="Package with further data sets. May be repeated."),
     ] = None,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """List the data sets: people, size, license, prepared files and missing archives.
 
     Without folders, the command searches the folder of TensorFlow Datasets. Size and number of

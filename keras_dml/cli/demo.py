@@ -12,7 +12,7 @@ def run(
         _options.folder("--out", "Folder for the gallery, recordings, picture and TFLite file."),
     ] = pathlib.Path("keras-dml-demo"),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Enroll three people, then verify and identify them, with real recordings.
 
     The package contains walks of four people, recorded by a watch. The model was not trained on

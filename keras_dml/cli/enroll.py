@@ -32,7 +32,7 @@ def run(
     ] = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Enroll recordings of a person, or of all people in a folder.
 
     If the gallery does not exist, the command creates it.

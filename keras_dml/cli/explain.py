@@ -29,7 +29,7 @@ def run(
     ] = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Explain the distance of a recording to a person by parts of the recording and by channels.
 
     For quantile embeddings and covariances, the distance is a sum over parts and channels. For all

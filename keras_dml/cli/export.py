@@ -74,7 +74,7 @@ def run(
     far: _options.Far = None,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Export a model or a gallery, and compare the outputs of the file with Keras.
 
     The file of a model has the signatures embed and distance. The file of a classifier also has the

@@ -19,7 +19,7 @@ def run(
     ],
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Remove single recordings of a person, as if they had never been enrolled.
 
     The command needs no model. If the last recording is removed, the person is removed too. If an

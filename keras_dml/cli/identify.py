@@ -17,7 +17,7 @@ def run(
     scores: _options.Scores = False,
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Find the enrolled person of a recording, or decide that it is from a stranger.
 
     If several files are given, they must be recordings of the same moment. The command makes one

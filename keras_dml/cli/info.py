@@ -7,7 +7,7 @@ def run(
     gallery: _options.Gallery,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Show facts about a gallery: model, numbers of people and recordings, date and thresholds.
 
     The command needs no model. The output contains neither names nor embeddings.

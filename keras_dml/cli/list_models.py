@@ -3,7 +3,7 @@
 from keras_dml.cli import _options
 
 
-def run(as_json: _options.AsJson = False):
+def run(as_json: _options.AsJson = False) -> None:
     """List the trained models: task, input, error rates and license.
 
     Example: keras-dml list

@@ -33,7 +33,7 @@ def run(
     options: _options.GalleryOptions = _options.GalleryOptions(),
     scores: _options.Scores = False,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Verify a claimed person as early as possible, while the recording is still being made.
 
     The command compares with a decision threshold that `keras-dml calibrate --window SECONDS` sets

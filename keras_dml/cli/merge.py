@@ -45,7 +45,7 @@ def run(
     ] = None,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Add the people of another gallery to a gallery, for example from a second phone.
 
     Recordings that are in both galleries are stored once. GALLERY keeps its thresholds. Recordings

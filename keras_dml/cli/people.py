@@ -7,7 +7,7 @@ def run(
     gallery: _options.Gallery,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """List the people of a gallery, with the number of recordings of each person.
 
     Exit status: 0 if the people are listed, 2 if not.

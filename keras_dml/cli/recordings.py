@@ -8,7 +8,7 @@ def run(
     person: _options.Person,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """List the enrolled recordings of a person, with id and time of enrollment.
 
     The command needs no model. `keras-dml forget` removes recordings by their ids. A gallery does

@@ -29,7 +29,7 @@ def run(
     ] = False,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Store recordings of other people that were falsely accepted as a person.
 
     Later, a recording is rejected if it is nearer to a stored imposter recording than to the

@@ -20,7 +20,7 @@ def run(
     ] = False,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Remove a person with all recordings.
 
     The command needs no model. No data of the person remains in the gallery file. Delete copies of

@@ -15,7 +15,7 @@ def run(
     name: Annotated[str, typer.Argument(help="The new name.", show_default=False)],
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Rename a person of a gallery.
 
     Recordings and thresholds are not changed, and no model is needed. The command refuses a name

@@ -20,7 +20,7 @@ def run(
     replace: _options.Replace = False,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Restore a gallery from a backup that `keras-dml backup` wrote.
 
     The command needs no model, and does not change the backup. An encrypted gallery needs its key.

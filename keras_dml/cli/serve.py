@@ -78,7 +78,7 @@ def run(
     allow_origin: Origins = None,
     allow_host: Names = None,
     access: _options.Access = _options.Access(),
-):
+) -> None:
     """Serve a gallery as a web page and a REST interface: enroll, verify, identify.
 
     The page is at /, and /docs and /openapi.json describe the REST interface. By default, all users

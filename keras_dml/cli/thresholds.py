@@ -1,6 +1,7 @@
 """Command `keras-dml thresholds GALLERY`: lists the thresholds of a gallery."""
 
 import dataclasses
+from typing import Any
 
 from keras_dml.cli import _options
 
@@ -9,7 +10,7 @@ def run(
     gallery: _options.Gallery,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """List the calibrated thresholds of a gallery, including those of `keras-dml listen`.
 
     The command needs no model. Without --far, decisions use the threshold for the smallest rate.
@@ -36,7 +37,7 @@ def run(
             _console.echo(_console.escape(limit))
 
 
-def as_lists(facts):
+def as_lists(facts: Any) -> dict[str, list[dict[str, Any]]]:
     """Converts the thresholds of a `GalleryInfo` to objects for JSON.
 
     Returns:

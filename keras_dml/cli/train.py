@@ -130,7 +130,7 @@ def run(
         ),
     ] = False,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Train a model on FOLDER/person/walk.csv or FOLDER/person/session/walk.csv.
 
     The command first fits methods with closed-form solutions, and then trains a network in the

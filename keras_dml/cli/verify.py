@@ -13,7 +13,7 @@ def run(
     scores: _options.Scores = False,
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
-):
+) -> None:
     """Verify that recordings are of a claimed person: accept or reject the claim.
 
     If several files are given, they must be recordings of the same moment. The command makes one

@@ -61,13 +61,13 @@ class Distance:
     embeddings = "vectors, shape (batch, features)"
     is_zero_at_itself = True
     is_learned = False
-    weights = ()
+    weights: tuple[str, ...] = ()
     has_mean = False
     device_distance = None
-    device_tolerance = 0.0
+    device_tolerance: float = 0.0
     index_metric = "l2"
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         """Resets `squared` to the default for a subclass that overrides `pairwise` but not
         `squared`."""
         super().__init_subclass__(**kwargs)
@@ -301,7 +301,7 @@ class Custom(Distance):
 
     rank = None
 
-    def __init__(self, function: Callable | dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any] | dict[str, Any]) -> None:
         if isinstance(function, dict):
             function = keras.saving.deserialize_keras_object(function)
         self.function = function
@@ -425,7 +425,7 @@ def declared(name: str) -> type[Distance]:
     raise ValueError(f"Unknown distance {name!r}. Known names: {', '.join(names())}.{hint}")
 
 
-def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
+def get(identifier: str | dict[str, Any] | Distance | Callable[..., Any]) -> Distance:
     """Returns the distance object for a name, a serialized distance, an object or a function.
 
     Args:

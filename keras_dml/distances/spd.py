@@ -139,7 +139,7 @@ class BuresWasserstein(SPDDistance):
     """
 
     device_distance = None
-    device_tolerance = 2e-3
+    device_tolerance: float = 2e-3
 
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.bures_wasserstein_pairwise(x, y)

@@ -44,7 +44,7 @@ class Clustering:
     classes: int
     clusters: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"NMI {self.nmi:.3f}, pair F1 {self.f1:.3f} ({self.samples:,} samples of "
             f"{self.classes:,} classes in {self.clusters:,} clusters)"

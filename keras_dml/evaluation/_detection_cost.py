@@ -36,7 +36,7 @@ class DetectionCost:
     imposter: int
     cost_ci95: tuple[float, float] | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         bounds = "" if self.cost_ci95 is None else " [{:.3f} to {:.3f}]".format(*self.cost_ci95)
         return (
             f"minDCF {self.cost:.3f}{bounds} at prior {self.prior:g} ({self.genuine:,} genuine, "

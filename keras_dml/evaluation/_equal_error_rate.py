@@ -46,7 +46,7 @@ class EqualErrorRate:
     genuine: int
     imposter: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"EER {100 * self.rate:.1f} % at threshold {self.threshold:.4g} ({self.genuine:,} "
             f"genuine, {self.imposter:,} imposter trials)"
@@ -108,7 +108,7 @@ class EerDifference:
     first: float
     second: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"EER {100 * self.first:.1f} % and {100 * self.second:.1f} %, difference "
             f"{100 * self.value:+.1f} % [{_signed(self.ci95)} %]"
@@ -189,7 +189,7 @@ class ComparedEer:
     difference: float | None = None
     difference_ci95: tuple[float, float] | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         low, high = (100 * bound for bound in self.ci95)
         text = f"EER {100 * self.value:.1f} % [{low:.1f} to {high:.1f} %]"
         if self.difference is None:
@@ -206,7 +206,7 @@ class EerComparison(dict[str, ComparedEer]):
     The text that `print` shows has one sentence for each method.
     """
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(self._sentence(name) for name in self)
 
     def _sentence(self, name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -40,7 +41,7 @@ class FewShot:
     queries: int
     accuracies: np.ndarray = field(repr=False)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"{self.ways}-way {self.shots}-shot accuracy {100 * self.mean:.2f} ± "
             f"{100 * self.half_width:.2f} % ({len(self.accuracies):,} episodes, {self.queries} "
@@ -55,8 +56,8 @@ def few_shot(
     shots: int,
     *,
     queries: int = 15,
-    similarity: Callable | None = None,
-    distance: str | Callable | None = None,
+    similarity: Callable[..., Any] | None = None,
+    distance: str | Callable[..., Any] | None = None,
     episodes: int = 600,
     seed: int = 0,
 ) -> FewShot:
@@ -162,7 +163,7 @@ class GeneralizedAccuracy:
     new_examples: int
     old_examples: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"new classes {100 * self.new:.1f} % of {self.new_examples:,}, old classes "
             f"{100 * self.old:.1f} % of {self.old_examples:,}, harmonic mean "

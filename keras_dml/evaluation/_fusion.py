@@ -33,7 +33,7 @@ class FusionStatistics:
     cosine_mean: float
     cosine_stddev: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"similarity {self.similarity_mean:.4g} ± {self.similarity_stddev:.4g}, cosine "
             f"{self.cosine_mean:.4g} ± {self.cosine_stddev:.4g} (mean ± standard deviation)"

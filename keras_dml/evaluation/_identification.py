@@ -38,7 +38,7 @@ class Identification:
     people: int
     accuracy_ci95: tuple[float, float] | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"identification {100 * self.accuracy:.1f} %{in_percent(self.accuracy_ci95)} "
             f"({self.trials:,} probes, {self.people:,} people enrolled)"
@@ -122,7 +122,7 @@ class Imposters:
         """AUC of probes of enrolled people compared with probes of people who are not enrolled."""
         return self.detection.auc
 
-    def __str__(self):
+    def __str__(self) -> str:
         counts, auc = self.detection.trials, self.detection.intervals.get("auc")
         bounds = "" if auc is None else f" [{auc[0]:.4f} to {auc[1]:.4f}]"
         return (

@@ -56,7 +56,7 @@ class NoveltyDetection:
         bounds = self.detection.intervals.get(f"tar_at_far_{self.at_far.far:g}")
         return None if bounds is None else (1.0 - bounds[1], 1.0 - bounds[0])
 
-    def __str__(self):
+    def __str__(self) -> str:
         counts, far = self.detection.trials, 100 * self.at_far.far
         auc = self.detection.intervals.get("auc")
         bounds = "" if auc is None else f" [{auc[0]:.4f} to {auc[1]:.4f}]"

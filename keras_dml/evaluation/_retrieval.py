@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class TwoStages:
     candidates: int = 100
     distance: str | Callable[[np.ndarray, np.ndarray], ArrayLike] = "cosine"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not callable(self.similarity):
             raise TypeError(
                 "`similarity` must be a function S(x, y) of embeddings, such as "
@@ -130,7 +130,7 @@ class Retrieval:
     per_query: PerQuery = field(repr=False)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def __str__(self):
+    def __str__(self) -> str:
         recalls = ", ".join(
             f"R@{k} {100 * r:.1f} %{in_percent(self.intervals.get(f'recall_at_{k}'))}"
             for k, r in self.recall_at_k.items()
@@ -148,7 +148,7 @@ def retrieval(
     *,
     gallery: ArrayLike | None = None,
     gallery_labels: ArrayLike | None = None,
-    distance: str | Callable | TwoStages = "euclidean",
+    distance: str | Callable[..., Any] | TwoStages = "euclidean",
     k: Sequence[int] = (1, 3),
     ties: str = "mean",
     max_bytes: int = 128 * 2**20,
@@ -321,7 +321,7 @@ def nearest_entries(
     embeddings: ArrayLike,
     *,
     gallery: ArrayLike | None = None,
-    distance: str | Callable | TwoStages = "euclidean",
+    distance: str | Callable[..., Any] | TwoStages = "euclidean",
     k: int = 10,
     max_bytes: int = 128 * 2**20,
 ) -> np.ndarray:

@@ -9,6 +9,7 @@ import pathlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -55,7 +56,7 @@ class AttackResult:
     seconds: float
     not_finite: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _line(self.name, self.accuracy, self.interval)
 
 
@@ -85,7 +86,7 @@ class Robustness:
     correct: np.ndarray = field(repr=False)
     robust: np.ndarray = field(repr=False)
 
-    def table(self) -> dict[str, list]:
+    def table(self) -> dict[str, list[Any]]:
         """Returns the accuracies as a table: clean accuracy, one row per attack, and worst case.
 
         Returns:
@@ -109,7 +110,7 @@ class Robustness:
             table[column] = [0, *counts, sum(counts)]
         return table
 
-    def __str__(self):
+    def __str__(self) -> str:
         table = self.table()
         rows = zip(table["attack"], table["accuracy"], table["low"], table["high"], strict=True)
         count = f"{self.correct.size:,} examples"
@@ -125,7 +126,7 @@ def robustness(
     model: keras.Model,
     x: ArrayLike,
     y: ArrayLike,
-    attacks: Sequence,
+    attacks: Sequence[Any],
     *,
     head: str = "sim",
     batch_size: int = 256,
@@ -334,20 +335,31 @@ class Network:
         batch_size: Largest number of rows in a call.
     """
 
-    def __init__(self, model, head, batch_size):
-        self.model, self.head, self.batch_size = model, head, batch_size
+    def __init__(self, model: keras.Model, head: str | None, batch_size: int) -> None:
+        self.model = model
+        self.head = head
+        self.batch_size = batch_size
         self._logits = compiled(lambda x: self._scores(x, head)[0])
         self._gradients = {}
 
-    def logits(self, x):
+    def logits(self, x: np.ndarray) -> np.ndarray:
         """Returns raw logits of a batch, NumPy of shape `(count, classes)`."""
         return np.asarray(self._logits(self._padded(x)))[: len(x)]
 
-    def margins(self, x, y):
+    def margins(self, x: np.ndarray, y: ArrayLike) -> np.ndarray:
         """Returns the margin of each input, above 0 if misclassified. NumPy of shape `(count,)`."""
         return np.array(robust.margin(np.asarray(y, np.int32), self.logits(x)))
 
-    def gradient(self, x, y, loss, *, source=None, probabilities=False, targets=None):
+    def gradient(
+        self,
+        x: np.ndarray,
+        y: ArrayLike,
+        loss: Any,
+        *,
+        source: Any = None,
+        probabilities: bool = False,
+        targets: Any = None,
+    ) -> tuple[np.ndarray, ...]:
         """Computes the loss and the margin of each example, and the gradient of the loss.
 
         Entries of the gradient that are not finite are set to 0.

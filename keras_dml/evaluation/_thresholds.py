@@ -119,7 +119,7 @@ class TarAtFar:
         wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.measurable:
             return (
                 f"TAR at FAR {100 * self.far:g} % not measurable: {self.imposter:,} imposter "
@@ -144,7 +144,7 @@ class FarThreshold:
     trials: int
     far_ci95: tuple[float, float]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
             f"{_percents.interval(self.far_ci95)}, {self.trials:,} imposter trials)"
@@ -253,7 +253,7 @@ class AcceptRates:
     genuine: int
     imposter: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         rates = [
             f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}]"
             for name, rate, bounds in (
@@ -352,7 +352,7 @@ class BestOfTries:
     people: int
     pairs: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         rates = [
             f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}] ({100 * once:.3g} % once)"
             for name, rate, bounds, once in (
@@ -562,7 +562,7 @@ class FalseAccepts:
         """Returns the range of the number of people for a rate, see `Certificate.people_needed`."""
         return _people_needed(far, self.people, self.independent)
 
-    def __str__(self):
+    def __str__(self) -> str:
         bounds = _percents.interval(self.ci95)
         return f"FAR {100 * self.rate:.3g} % [{bounds}] at threshold {self.threshold:.4g}"
 
@@ -701,7 +701,7 @@ class Certificate:
         """
         return _people_needed(far, self.people, self.independent)
 
-    def __str__(self):
+    def __str__(self) -> str:
         stricter = self.far / 10
         bounds = _percents.interval(self.ci95)
         return (
@@ -930,7 +930,7 @@ class Promise:
         """Returns the number of people needed to guarantee another rate."""
         return _people_to_promise(far)
 
-    def __str__(self):
+    def __str__(self) -> str:
         bounds = _percents.interval(self.ci95)
         return (
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "

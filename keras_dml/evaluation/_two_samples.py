@@ -40,7 +40,7 @@ class TwoSamples:
     second: int
     people: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"MMD² {self.mmd2:.4g}, p = {self.p_value:.3g} ({self.first:,} and {self.second:,} "
             f"examples of {self.people:,} people, {self.permutations:,} permutations of people)"

@@ -54,7 +54,7 @@ class TrialCounts(NamedTuple):
     genuine: int
     imposter: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.genuine:,} genuine, {self.imposter:,} imposter trials"
 
 
@@ -102,7 +102,7 @@ class Verification:
         point = np.searchsorted(self.det.thresholds, threshold, side="right") - 1
         return float(self.det.far[point]), float(self.det.frr[point])
 
-    def __str__(self):
+    def __str__(self) -> str:
         eer = f"EER {100 * self.eer:.1f} %{self._interval('eer', 100, '.1f', ' %')}"
         auc = f"AUC {self.auc:.4f}{self._interval('auc', 1, '.4f', '')}"
         lines = [f"{eer} at threshold {self.eer_threshold:.4g}, {auc} ({self.trials})"]

@@ -70,7 +70,7 @@ class PGD:
     source: str | None = None
     probabilities: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "steps", "restarts")
         if self.step_size is not None and not self.step_size > 0:
             raise ValueError(f"`step_size` must be above 0. Received step_size={self.step_size!r}.")
@@ -122,7 +122,7 @@ class FGSM:
     probabilities: bool = False
     restarts = 1  # the start is not random
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self)
 
     @property
@@ -160,7 +160,7 @@ class APGD:
     loss: str = "cross_entropy"
     source: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "steps", "restarts")
 
     @property
@@ -200,7 +200,7 @@ class TargetedAPGD:
     source: str | None = None
     loss = "dlr"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "steps", "targets", "restarts")
 
     @property
@@ -252,7 +252,7 @@ class Square:
     restarts: int = 1
     source = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "queries", "restarts")
 
     @property
@@ -298,7 +298,7 @@ class SquareAPGD:
     loss: str = "margin"
     source = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "queries", "steps", "restarts")
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Enrollment:
     people: np.ndarray
     enrolled: tuple[np.ndarray, ...]
     observed: np.ndarray
-    left_out: tuple
+    left_out: tuple[Any, ...]
 
 
 def half_up(value: float) -> int:

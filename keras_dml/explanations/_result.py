@@ -177,7 +177,7 @@ class Explanation:
         start, end = moment.start / self.rate_hz, moment.end / self.rate_hz
         return f"{start:.2f} to {end:.2f} s of {moment.recording}"
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = self._changes() if self.by_removal else self._parts()
         return "\n".join([*lines, self.meaning])
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from typing import Any
 
 from keras_dml._typing import Path
 from keras_dml.export import _flatbuffer
@@ -12,7 +13,7 @@ THRESHOLD = ("far", "value", "enrolled")  # keys of a card's threshold
 ASSET = pathlib.Path("assets.extra", "contract.json")  # path inside a SavedModel
 
 
-def contract(path: Path) -> dict:
+def contract(path: Path) -> dict[Any, Any]:
     """Reads the input contract and the thresholds of an exported file, without TensorFlow.
 
     Args:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ RUNS = 21  # number of timed calls. The median of their times is reported.
 WARM_UPS = 3
 
 
-def embed(file: Path, recordings: list) -> np.ndarray:
+def embed(file: Path, recordings: list[Any]) -> np.ndarray:
     """Computes embeddings of recordings with the signature `embed` of a file.
 
     Args:
@@ -72,7 +73,7 @@ def score(file: Path, embeddings: np.ndarray, prototypes: np.ndarray) -> np.ndar
     return _run(file, "score", embeddings=embeddings, others=prototypes)
 
 
-def classify(file: Path, recordings: list) -> np.ndarray:
+def classify(file: Path, recordings: list[Any]) -> np.ndarray:
     """Computes class scores, shape `(recordings, classes)`, with the signature `classify`.
 
     Args:
@@ -201,7 +202,7 @@ def _arguments(runner, recording):
     return {name: recording[None]}
 
 
-TASKS = {
+TASKS: dict[str, Callable[..., Any]] = {
     "classify": _each_recording("classify"),
     "distance": _each_embedding("distance", "gallery"),
     "embed": _each_recording("embed"),

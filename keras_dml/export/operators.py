@@ -1,6 +1,7 @@
 """Lists and checks the operators of a .tflite file."""
 
 import pathlib
+from typing import Any
 
 from keras_dml._typing import Path
 from keras_dml.export import _flatbuffer
@@ -25,7 +26,7 @@ def operators(file: Path) -> list[list[str]]:
     return [[codes[op.opcodeIndex] for op in graph.operators] for graph in model.subgraphs]
 
 
-def subgraph(file: Path, signature: str) -> tuple:
+def subgraph(file: Path, signature: str) -> tuple[Any, ...]:
     """Returns the index and the table of the subgraph that belongs to a signature.
 
     Args:

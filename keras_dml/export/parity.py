@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Bounds:
 # or lost weights give a difference of 1. Similarities of LeNets differed by 8e-7, 4e-5, 2e-3 to
 # 6e-3 and 4e-5, and a similarity in int8 by 5e-2. In float32, discriminants of eye movements of
 # 2,350 steps differ from float64 by 4e-5, in Keras and in LiteRT. Other embeddings differ by 1e-6.
-BOUNDS = {
+BOUNDS: dict[str | None, Bounds] = {
     None: Bounds(1e-4, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
     "dynamic": Bounds(1e-1, 1e-5, 3e-2),
@@ -49,7 +49,7 @@ BOUNDS = {
 # Bounds for models of matrices. Logarithms of singular matrices lose digits (a difference of 2e-4
 # for 93 channels and 12 steps), and so do weights of 16 bits (9e-4). Weights of 8 bits lose the
 # small eigenvalues (0.4).
-BOUNDS_ON_MATRICES = {
+BOUNDS_ON_MATRICES: dict[str | None, Bounds] = {
     None: Bounds(1e-3, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
 }
@@ -67,7 +67,7 @@ class ParityError(ValueError):
 
 def check(
     file: Path,
-    functions: dict[str, Callable],
+    functions: dict[str, Callable[..., Any]],
     trials: "Trials",
     metric: Distance,
     bounds: Bounds,

@@ -14,6 +14,7 @@ import functools
 import pathlib
 import re
 import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ MOST_TRIED = 2**20  # largest number of time steps tried, about a minute of audi
 SEED = 21
 
 
-def parts(model: keras.Model | Path) -> tuple:
+def parts(model: keras.Model | Path) -> tuple[Any, ...]:
     """Returns the encoder and the classifier of a model, after checking the encoder.
 
     Args:
@@ -305,7 +306,7 @@ def writing():
         raise OSError(re.sub(r"{{.*?}} | \[Op:.*\]", "", error.message)) from error
 
 
-def function(python, signature):
+def function(python: Callable[..., Any], signature: Sequence[Any]) -> Any:
     """Makes a TensorFlow graph, which runs without XLA, from a Python function.
 
     Args:
@@ -321,7 +322,7 @@ def function(python, signature):
     return tensorflow().function(without_xla, autograph=False, input_signature=signature)
 
 
-def one_input(kind, compute, limits):
+def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
     """Makes a signature that receives one recording, one matrix or one image.
 
     The signature cuts a recording to its length before the first layer. It returns NaN if `length`
@@ -362,7 +363,7 @@ def one_input(kind, compute, limits):
     return function(of_signal, [*specs, tf.TensorSpec((), tf.int32, "length")])
 
 
-def batches(kind, compute, limits):
+def batches(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
     """Makes a signature that receives recordings padded to one length, matrices or images.
 
     The signature returns NaN for each recording whose length is outside the limits or longer than
@@ -401,7 +402,7 @@ def batches(kind, compute, limits):
     return function(of_signals, [*specs, tf.TensorSpec((None,), tf.int32, "length")])
 
 
-def embedding_pairs(compute, shape, second, rows):
+def embedding_pairs(compute: Callable[..., Any], shape: Any, second: Any, rows: Any) -> Any:
     """Makes a signature that compares embeddings with a gallery or with prototypes.
 
     The signature returns a number for each pair, and NaN if a vector of the pair holds NaN or

@@ -1,6 +1,7 @@
 """Generates the fixed inputs on which an exported file must agree with Keras."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Trials:
             real recordings, it is the longest generated recording.
     """
 
-    recordings: list
+    recordings: list[Any]
     embeddings: np.ndarray
     typical: int
     timed: np.ndarray

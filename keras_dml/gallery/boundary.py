@@ -62,7 +62,7 @@ class Boundary:
     rate_hz: float | None = None
     accepts_by: str = "mean"  # galleries of earlier versions do not store this field
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         limits = self.value, self.reject_above, self.spread
         if not np.isfinite(limits).all():  # such a limit in a foreign file accepts everybody
             raise ValueError(f"The limits of a boundary are {limits}, but they must be finite.")
@@ -96,7 +96,7 @@ class Boundary:
             return True
         return False if mean > rejected or heard >= self.windows else None
 
-    def __str__(self):
+    def __str__(self) -> str:
         unit = "steps" if self.rate_hz is None else "seconds"
         refused = "; refused by `listen`, set it again" if self.accepts_by == "mean" else ""
         return (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import pathlib
 import warnings
 from collections.abc import Container, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,8 +82,8 @@ def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
 
 
 def without_copies(
-    recordings: list, people: np.ndarray, sessions: ArrayLike | None = None
-) -> tuple[list, np.ndarray, ArrayLike | None]:
+    recordings: list[Any], people: np.ndarray, sessions: ArrayLike | None = None
+) -> tuple[list[Any], np.ndarray, ArrayLike | None]:
     """Removes repeated recordings, with a `UserWarning`.
 
     A recording that is given twice for one person counts once. A recording that is given for two
@@ -283,9 +283,9 @@ def calibrated(
     far: float,
     *,
     enrolled: int | None = None,
-    groups: Mapping | None = None,
+    groups: Mapping[Any, Any] | None = None,
     extrapolate: bool = False,
-    card: dict | None = None,
+    card: dict[str, Any] | None = None,
 ) -> Threshold:
     """Computes the threshold that accepts at most a fraction of the false claims.
 
@@ -390,7 +390,7 @@ def _group_rates(scores, people, value, groups):
     return tuple(group_rates)
 
 
-def provisional(card: dict | None) -> dict[float, Threshold]:
+def provisional(card: dict[str, Any] | None) -> dict[float, Threshold]:
     """Returns the thresholds in a model card, `{false accept rate: threshold}`.
 
     Args:
@@ -433,7 +433,10 @@ class Moved(NamedTuple):
 
 
 def moved(
-    card: dict | None, far: float, scores: np.ndarray, people: tuple[np.ndarray, np.ndarray]
+    card: dict[str, Any] | None,
+    far: float,
+    scores: np.ndarray,
+    people: tuple[np.ndarray, np.ndarray],
 ) -> Moved | None:
     """Computes a threshold from a model card and the false claims of few people.
 

@@ -14,7 +14,7 @@ import base64
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_dml import _messages
 from keras_dml._messages import Message
@@ -57,12 +57,13 @@ class GalleryKey:
     """
 
     def __init__(self, secret: bytes, path: Path | None = None):
-        self.cipher, self.path = aes(secret), path
+        self.cipher: Any = aes(secret)
+        self.path = path
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
         derivation = HKDF(hashes.SHA256(), BYTES, salt=None, info=b"keras-dml seals of a gallery")
-        self.seals = derivation.derive(secret)
+        self.seals: bytes = derivation.derive(secret)
 
 
 def read_key(key: bytes | Path | None) -> GalleryKey | None:

@@ -34,7 +34,9 @@ def _is_list(value):
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
-READING_OPTIONS = {  # option for reading files: function that checks the value
+READING_OPTIONS: dict[
+    str, Callable[..., bool]
+] = {  # option for reading files: function that checks the value
     "channels": _is_list,
     "rate_hz": _is_positive,
     "resample": lambda value: isinstance(value, bool),
@@ -98,7 +100,7 @@ class Reader:
         self._gallery.remember_reading({"units": self._file_units, **self._explicit})
         return self._explicit
 
-    def read_ahead(self, paths: Iterable[Path], read: Callable) -> None:
+    def read_ahead(self, paths: Iterable[Path], read: Callable[..., Any]) -> None:
         """Reads files in advance, for example in another thread.
 
         This method does not access the gallery. If the model does not accept a file, a later call
@@ -354,7 +356,9 @@ class Enrolled(NamedTuple):
     repeated: dict[int, int | None]
 
 
-def enrolled(gallery: Gallery, person: str, paths: Sequence[Path], contents: tuple) -> Enrolled:
+def enrolled(
+    gallery: Gallery, person: str, paths: Sequence[Path], contents: tuple[Any, ...]
+) -> Enrolled:
     """Enrolls recordings that `sorted_out` has read.
 
     Args:

@@ -283,7 +283,7 @@ class Gallery:
     def __enter__(self) -> Gallery:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
     def people(self) -> dict[str, int]:
@@ -644,7 +644,7 @@ class Gallery:
         far: float = 0.01,
         *,
         sessions: ArrayLike | None = None,
-        groups: Mapping | None = None,
+        groups: Mapping[Any, Any] | None = None,
         extrapolate: bool = False,
     ) -> Threshold:
         """Sets the threshold that accepts at most a fraction `far` of false claims.

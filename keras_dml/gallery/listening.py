@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from keras_dml.gallery.boundary import Boundary
     from keras_dml.gallery.gallery import Gallery
 
-ANSWERS = {True: "accepted", False: "rejected", None: "not yet"}
+ANSWERS: dict[bool | None, str] = {True: "accepted", False: "rejected", None: "not yet"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Heard:
                 words += f", threshold {measured_in_words(self.threshold, self.scale)}"
         return words + (", nearest to a window marked as another person's" if self.denied else "")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.in_words()
 
 
@@ -162,7 +162,7 @@ class Listening:
             for score, denied in self._scores(windows):
                 self._sum, self._windows = self._sum + score, self._windows + 1
                 self._least = min(self._least, score)
-                self.heard = self._decide(denied)
+                self.heard: Heard = self._decide(denied)
                 if self.heard.accepted is not None:
                     break
             if self.heard.accepted:

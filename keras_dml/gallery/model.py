@@ -38,7 +38,8 @@ class Index:
 
     def __init__(self, distance: "Distance", shape: tuple[int, ...], numbers: int):
         self._distance, self._shape = distance, shape
-        self.metric, self.numbers = distance.index_metric, numbers
+        self.metric: str = distance.index_metric
+        self.numbers = numbers
 
     def vectors(self, embeddings: np.ndarray) -> np.ndarray:
         """Returns the vectors of embeddings, shape `(n, numbers)`. The embeddings may be flat."""
@@ -62,13 +63,13 @@ class GalleryModel:
     """
 
     def __init__(self, model: keras.Model | Path):
-        self.model = reading.loaded(model)
+        self.model: keras.Model = reading.loaded(model)
         self._inputs = inputs.from_model(self.model)
         is_saved = isinstance(model, str | os.PathLike)
-        self.name = reading.lasting(model) if is_saved else self.model.name
-        self.distance = inference.head_distance(self.model)
+        self.name: str = reading.lasting(model) if is_saved else self.model.name
+        self.distance: Distance = inference.head_distance(self.model)
         self._gate = quality.gate_of(self.model)
-        self.fingerprint = _fingerprint(self._inputs.model, self.distance)
+        self.fingerprint: str = _fingerprint(self._inputs.model, self.distance)
 
     @property
     def embedding_shape(self) -> tuple[int, ...]:
@@ -93,7 +94,7 @@ class GalleryModel:
         vectors = self.distance.index_vectors(sample)
         return None if vectors is None else Index(self.distance, shape, vectors.shape[1])
 
-    def as_list(self, recordings: ArrayLike | Recordings) -> list:
+    def as_list(self, recordings: ArrayLike | Recordings) -> list[Any]:
         """Returns recordings as a list. A single recording becomes a list with one element."""
         rank = len(self._inputs.shape)
         is_single = isinstance(recordings, np.ndarray) and recordings.ndim == rank

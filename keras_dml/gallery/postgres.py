@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
@@ -141,11 +142,11 @@ class PostgresStore:
     """
 
     is_server = True
-    removal = f"drop its schema {NAMESPACE}"
+    removal: str = f"drop its schema {NAMESPACE}"
 
     def __init__(self, url: Path, upgrade: Callable[[Run], None]):
         check_password(url)
-        self.path = hide_password(url)
+        self.path: str = hide_password(url)
         self._url, self._upgrade = str(url), upgrade
         self._lock = threading.RLock()
         self._index = self._people = None
@@ -286,7 +287,7 @@ class PostgresStore:
             with connection.transaction():
                 yield _runner(connection)
 
-    def prepare_index(self, run: Run, make_index: Callable) -> None:
+    def prepare_index(self, run: Run, make_index: Callable[..., Any]) -> None:
         """Creates the HNSW index if it does not exist, see `Store.prepare_index`."""
         self._index = make_index()
         if self._index is None:

@@ -583,7 +583,7 @@ class Records:
         """Finds the people whose templates are near to embeddings, see `Store.candidates`."""
         return self._store.candidates(embeddings)
 
-    def changes(self) -> tuple | None:
+    def changes(self) -> tuple[Any, ...] | None:
         """Returns a value that differs after every change by this or another process."""
         with self._store.reading() as run:
             self._check_rows(run)

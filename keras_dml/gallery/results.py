@@ -29,7 +29,7 @@ class Scale(NamedTuple):
     to_others: float
 
     @classmethod
-    def from_card(cls, card: dict | None, to_itself: float) -> Scale | None:
+    def from_card(cls, card: dict[str, Any] | None, to_itself: float) -> Scale | None:
         """Returns the scale of a model, or None if the card has no imposter distances.
 
         Args:
@@ -75,7 +75,7 @@ class Enrollment:
     ids: tuple[str, ...] = ()
     repeated: dict[int, int | None] = dataclasses.field(default_factory=dict)
 
-    def __str__(self):
+    def __str__(self) -> str:
         summary = f"{self.person}: {len(self.kept)} recordings enrolled, {self.enrolled} in all"
         repeats = (
             f"recording {i} is enrolled already"
@@ -146,7 +146,7 @@ class GroupRate(NamedTuple):
     high: float
     people: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         bounds = _percents.interval((self.low, self.high))
         return f"{self.group}: FAR {100 * self.far:.3g} % [{bounds}] between {self.people} people"
 
@@ -187,7 +187,7 @@ class Threshold:
     groups: tuple[GroupRate, ...] = ()
     enrolled: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not math.isfinite(self.value):  # infinity in a foreign file accepts everybody
             raise ValueError(f"The threshold is {self.value}, but it must be a finite distance.")
         groups = tuple(GroupRate(*group) for group in self.groups)  # JSON has no tuples
@@ -235,7 +235,7 @@ class Threshold:
         """
         return min(1.0, people * self.far)
 
-    def __str__(self):
+    def __str__(self) -> str:
         fewest, most = self.people_needed(self.far / 10)
         summary = (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
@@ -293,7 +293,7 @@ class Decision:
         reason = ", nearest to a recording marked as another person's" if self.denied else ""
         return f"{answer}: {measured_in_words(self.score, self.scale, distances)}, {limit}{reason}"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.in_words()
 
 
@@ -366,7 +366,7 @@ class Identification:
             return ""
         return f"among {self.people} people FPIR up to {100 * self.fpir:.3g} %"
 
-    def __str__(self):
+    def __str__(self) -> str:
         nearest = ", ".join(
             f"{candidate.person} {measured_in_words(candidate.score, self.scale)}"
             for candidate in self.candidates

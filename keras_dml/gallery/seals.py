@@ -19,7 +19,7 @@ stores the number of changes outside the gallery.
 import hmac
 import json
 import pathlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_dml._typing import Path
 
@@ -156,7 +156,7 @@ class Seals:
             self.check_templates({person: name}, {person: rows}, {person: row and row[0]})
 
     def check_templates(
-        self, people: dict[int, str], rows: dict[int, list], seals: dict[int, bytes | None]
+        self, people: dict[int, str], rows: dict[int, list[Any]], seals: dict[int, bytes | None]
     ) -> None:
         """Checks the numbers, names and templates of people whose rows were read already.
 

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
@@ -142,7 +143,7 @@ class SQLiteFile:
         kind: str,
         upgrade: Callable[[Run], None] | None = None,
     ):
-        self.path = pathlib.Path(path)
+        self.path: pathlib.Path = pathlib.Path(path)
         self._place = self.path.absolute()  # the working folder may change
         self._identity = None
         self._upgrade = upgrade
@@ -403,7 +404,7 @@ class SQLiteStore(SQLiteFile):
         with self._lock, self._explained():
             return self._connection.execute("PRAGMA data_version").fetchone()[0]
 
-    def prepare_index(self, run: Run, make_index: Callable) -> None:
+    def prepare_index(self, run: Run, make_index: Callable[..., Any]) -> None:
         """Does nothing. A file has no index, because all its templates fit into memory."""
 
     def add_to_index(self, run: Run, template: int, person: int, embedding: np.ndarray) -> None:

@@ -15,6 +15,7 @@ import json
 import os
 import zipfile
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def write(
             os.chmod(path, 0o600)  # otherwise the new file gets the mode of the old file
 
 
-def read(path: Path) -> tuple[dict, list[str], np.ndarray, np.ndarray]:
+def read(path: Path) -> tuple[dict[Any, Any], list[str], np.ndarray, np.ndarray]:
     """Reads templates from a file.
 
     Args:

@@ -1,7 +1,7 @@
 """Templates, the stored embeddings of a gallery, and scores of new recordings against them."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class Templates:
     """
 
     def __init__(self, people: Sequence[str], enrolled: np.ndarray, embeddings: np.ndarray):
-        self.people, self.enrolled = np.asarray(people, dtype=object), enrolled
+        self.people: np.ndarray = np.asarray(people, dtype=object)
+        self.enrolled = enrolled
         self._embeddings = embeddings
         self._enrolled_rows, self._marked_rows = np.flatnonzero(enrolled), np.flatnonzero(~enrolled)
         owners = self.people[self._enrolled_rows]
@@ -39,7 +40,7 @@ class Templates:
         first[1:] = owners[1:] != owners[:-1]
         self._starts = np.flatnonzero(first)  # first index of each person in `_enrolled_rows`
         self._lower_bounds = NOT_COMPUTED
-        self.names = tuple(owners[self._starts])
+        self.names: tuple[str, ...] = tuple(owners[self._starts])
         self._codes = {name: code for code, name in enumerate(self.names)}
         self._marked_codes = np.array(
             [self._codes.get(name, -1) for name in self.people[self._marked_rows]], int
@@ -134,7 +135,7 @@ class Templates:
         least = nearest.mean(axis=0)
         return np.argsort(least), least
 
-    def _bounds(self, distance) -> Callable | None:
+    def _bounds(self, distance) -> Callable[..., Any] | None:
         if self._lower_bounds is NOT_COMPUTED:
             self._lower_bounds = distance.lower_bounds(self._embeddings[self._enrolled_rows])
         return self._lower_bounds

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from typing import Any
 
 from keras_dml._arrays import positive, whole
 from keras_dml._messages import Message
@@ -41,7 +42,7 @@ class TooManyTries(RuntimeError):
         )
         self.seconds = seconds
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.seconds,)
 
 
@@ -63,7 +64,7 @@ class Tries:
     longest: float = 3600.0
     longest_identified: float = 60.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         whole("free", self.free, minimum=0)
         for name in ("pause", "longest", "longest_identified"):
             positive(name, getattr(self, name))

@@ -3,6 +3,7 @@ of pairs."""
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -47,7 +48,9 @@ def joined(blocks: Tensor, n: int | Tensor) -> Tensor:
     return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
 
 
-def map_rows(function: Callable, rows: int | Tensor, x: Tensor, *arguments: Tensor) -> Tensor:
+def map_rows(
+    function: Callable[..., Any], rows: int | Tensor, x: Tensor, *arguments: Tensor
+) -> Tensor:
     """Applies `function(block, *arguments)` to blocks of rows, and joins the results. The backward
     pass recomputes intermediate values to save memory.
 

@@ -8,7 +8,7 @@ computed for each pair. All other terms are computed once per vector.
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.values import concrete
@@ -34,12 +34,14 @@ class Perceptron(NamedTuple):
         slope: Slope of the leaky rectifier below 0, in [0, 1].
     """
 
-    kernels: tuple
-    biases: tuple
+    kernels: tuple[Any, ...]
+    biases: tuple[Any, ...]
     slope: float
 
 
-def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron) -> Tensor:
+def compiled(
+    similarity: Callable[..., Any], x: Tensor, y: Tensor, perceptron: Perceptron
+) -> Tensor:
     """Computes the learned similarity of all pairs. If an eager call needs several blocks of pairs,
     the computation is compiled.
 
@@ -88,7 +90,7 @@ def concatenation(
     y: Tensor,
     perceptron: Perceptron,
     *,
-    drop: Callable | None = None,
+    drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
     """Applies a perceptron to every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1), which is
@@ -121,7 +123,7 @@ def concatenation_swapped(
     y: Tensor,
     perceptron: Perceptron,
     *,
-    drop: Callable | None = None,
+    drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
     """Applies a perceptron to every concatenation `[y_j; x_i]`, and returns similarities `(n, m)`.
@@ -139,7 +141,7 @@ def absolute_difference(
     y: Tensor,
     perceptron: Perceptron,
     *,
-    drop: Callable | None = None,
+    drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
     """Applies a perceptron to every `|x_i - y_j|` (Koch2015), which is symmetric. Arguments are the

@@ -1,5 +1,7 @@
 """Audio frames of 25 ms every 10 ms, and triangular filters for the spectra of frames."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
@@ -18,7 +20,7 @@ class AudioFrames(keras.layers.Layer):
         **kwargs: Further arguments of `keras.layers.Layer`, such as `name`.
     """
 
-    def __init__(self, rate: int, **kwargs):
+    def __init__(self, rate: int, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.frame, self.hop = frame_sizes(rate)
         self.rate = int(rate)
@@ -29,7 +31,7 @@ class AudioFrames(keras.layers.Layer):
         """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         check_sound(input_shape)
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:

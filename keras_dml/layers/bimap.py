@@ -1,6 +1,7 @@
 """Layer that maps symmetric matrices bilinearly by a matrix with orthonormal columns."""
 
 import numbers
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -63,7 +64,7 @@ class BiMap(Head, MatrixLayer):
         array([[[1.64]]], dtype=float32)
     """
 
-    def __init__(self, units: int, **kwargs):
+    def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(units, numbers.Integral) or units < 1:
             raise ValueError(
@@ -72,7 +73,7 @@ class BiMap(Head, MatrixLayer):
         self.units = int(units)
         self.distance = distances.AffineInvariant()
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         super().build(input_shape)
         n = input_shape[-1]
         if self.units > n:
@@ -92,8 +93,8 @@ class BiMap(Head, MatrixLayer):
         half = ops.swapaxes(ops.matmul(inputs, self.kernel), -1, -2)  # (batch, ..., units, n)
         return spd.symmetric(ops.matmul(half, self.kernel))
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*input_shape[:-2], self.units, self.units)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}

@@ -1,6 +1,7 @@
 """Layer that makes joint positions independent of the position and the direction of the body."""
 
 import numbers
+from typing import Any
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -35,7 +36,7 @@ class CanonicalPose(keras.layers.Layer):
         array([[[ 0.,  0.,  0., -1.,  0.,  0.,  1.,  0.,  0.]]], dtype=float32)
     """
 
-    def __init__(self, root: int = 0, hips: tuple[int, int] = (1, 6), **kwargs):
+    def __init__(self, root: int = 0, hips: tuple[int, int] = (1, 6), **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         joints = (root, *hips)
         whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)
@@ -47,7 +48,7 @@ class CanonicalPose(keras.layers.Layer):
         self.root, self.hips = int(root), tuple(int(joint) for joint in hips)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         needed = max(self.root, *self.hips) + 1
         channels = input_shape[-1]
         if len(input_shape) != 3 or channels is None or channels % 3 or channels < 3 * needed:
@@ -76,10 +77,10 @@ class CanonicalPose(keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return previous_mask
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "root": self.root, "hips": self.hips}
 
 

@@ -1,6 +1,8 @@
 """Layer that normalizes the channels of recordings by training statistics, which are stored as
 weights."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
@@ -23,7 +25,7 @@ class ChannelNormalization(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         channels = (input_shape[-1],)
         fixed = {"shape": channels, "trainable": False, "autocast": False}
         self.mean = self.add_weight(name="mean", initializer="zeros", **fixed)
@@ -55,7 +57,7 @@ class ChannelNormalization(keras.layers.Layer):
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         return ops.cast((inputs - self.mean) / self.stddev, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
 

@@ -1,6 +1,7 @@
 """Layer with a Riemannian potato, which is an outlier detector for SPD matrices, for each class."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class ClassPotatoes(MatrixLayer):
                [ 4.22]], dtype=float32)
     """
 
-    def __init__(self, classes: int, *, update_rate: float | None = None, **kwargs):
+    def __init__(self, classes: int, *, update_rate: float | None = None, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 1:
             raise ValueError(
@@ -58,7 +59,7 @@ class ClassPotatoes(MatrixLayer):
         self.update_rate = potato.check_update_rate(update_rate)
         self.supports_jit = compiles("eigh")
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         super().build(input_shape)
         if len(input_shape) != 3:
             raise ValueError(
@@ -163,10 +164,10 @@ class ClassPotatoes(MatrixLayer):
         except ValueError as error:
             raise ValueError(f"Class {label} cannot be calibrated. {error}") from None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.classes)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "classes": self.classes,

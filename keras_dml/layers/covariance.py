@@ -1,5 +1,7 @@
 """Layer that computes covariance matrices of recordings."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
@@ -43,7 +45,11 @@ class Covariance(Head, keras.layers.Layer):
     """
 
     def __init__(
-        self, estimator: str = "sample", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+        self,
+        estimator: str = "sample",
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         check_estimator(estimator)
@@ -51,7 +57,7 @@ class Covariance(Head, keras.layers.Layer):
         self.distance = distances.AffineInvariant()
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "Covariance needs recordings of a known number of channels, shape (batch, time, "
@@ -64,9 +70,9 @@ class Covariance(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, _, channels = input_shape
         return (batch, channels, channels)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "estimator": self.estimator}

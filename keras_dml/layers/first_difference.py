@@ -1,5 +1,7 @@
 """Layer that computes the first difference of a recording over time."""
 
+from typing import Any
+
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
@@ -35,5 +37,5 @@ class FirstDifference(keras.layers.Layer):
             change = ops.where(has_predecessor[..., None], change, 0)
         return ops.cast(change, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape

@@ -1,5 +1,7 @@
 """Layer that standardizes images by fixed numbers inside the model."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
@@ -33,7 +35,7 @@ class FixedNormalization(keras.layers.Layer):
         2.0
     """
 
-    def __init__(self, mean: ArrayLike = 0.5, stddev: ArrayLike = 0.5, **kwargs):
+    def __init__(self, mean: ArrayLike = 0.5, stddev: ArrayLike = 0.5, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.mean = _numbers("mean", mean)
         self.stddev = _numbers("stddev", stddev)
@@ -41,7 +43,7 @@ class FixedNormalization(keras.layers.Layer):
             raise ValueError(f"`stddev` must be positive. Received stddev={stddev!r}.")
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         for name in ("mean", "stddev"):
             count = np.size(getattr(self, name))
             if count not in (1, input_shape[-1]):
@@ -55,10 +57,10 @@ class FixedNormalization(keras.layers.Layer):
         mean, stddev = np.asarray(self.mean, dtype), np.asarray(self.stddev, dtype)
         return ops.cast((ops.cast(inputs, dtype) - mean) / stddev, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 

@@ -1,6 +1,7 @@
 """Layer that makes accelerations independent of the orientation of the sensor."""
 
 import numbers
+from typing import Any
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -47,7 +48,7 @@ class GravityFrame(keras.layers.Layer):
                 [-1.,  3.]]], dtype=float32)
     """
 
-    def __init__(self, horizontal: str = "axes", lag: int = 1, **kwargs):
+    def __init__(self, horizontal: str = "axes", lag: int = 1, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         if horizontal not in HORIZONTAL:
             raise ValueError(
@@ -59,7 +60,7 @@ class GravityFrame(keras.layers.Layer):
         self.horizontal, self.lag = horizontal, int(lag)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3 or input_shape[-1] != 3:
             raise ValueError(
                 "GravityFrame needs x, y and z of one accelerometer, shape (batch, time, 3). "
@@ -90,10 +91,10 @@ class GravityFrame(keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return previous_mask
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*input_shape[:-1], HORIZONTAL[self.horizontal])
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "horizontal": self.horizontal, "lag": self.lag}
 
 

@@ -1,5 +1,7 @@
 """Base class and dtype of heads, the layers that output embeddings."""
 
+from typing import Any
+
 from keras_dml._backend import keras
 from keras_dml.distances import agreement
 from keras_dml.geometry.numerics import wide
@@ -12,7 +14,7 @@ class Head:
     distance can then warn.
     """
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return agreement.mark(super().__call__(*args, **kwargs), self)
 
 

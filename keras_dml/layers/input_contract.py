@@ -1,6 +1,7 @@
 """Layer that stores the input contract of a model: which recordings the model accepts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from keras_dml._backend import keras
 from keras_dml._typing import ArrayLike, Recordings, Tensor
@@ -49,14 +50,14 @@ class InputContract(keras.layers.Layer):
         min_steps: int = 1,
         max_steps: int | None = None,
         stddev_range: ArrayLike | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         # half precision may not resolve a signal with a large offset
         super().__init__(autocast=False, **kwargs)
         self.contract = Contract(channels, units, rate_hz, min_steps, max_steps, stddev_range)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if input_shape[-1] != len(self.contract.channels):
             raise ValueError(
                 f"The contract names {len(self.contract.channels)} channels. Received inputs of "
@@ -78,8 +79,8 @@ class InputContract(keras.layers.Layer):
     def call(self, inputs: Tensor) -> Tensor:
         return inputs
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **self.contract.as_dict()}

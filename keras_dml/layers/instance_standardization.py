@@ -1,5 +1,7 @@
 """Layer that standardizes each channel of each recording."""
 
+from typing import Any
+
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -24,7 +26,7 @@ class InstanceStandardization(keras.layers.Layer):
         TypeError, ValueError: If `epsilon` is not a finite number of at least 0.
     """
 
-    def __init__(self, epsilon: float = 1e-6, **kwargs):
+    def __init__(self, epsilon: float = 1e-6, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.epsilon = number("epsilon", epsilon, 0)
         self.supports_masking = True
@@ -39,8 +41,8 @@ class InstanceStandardization(keras.layers.Layer):
         variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
         return ops.cast(gap * ops.rsqrt(variance + self.epsilon), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,6 +1,7 @@
 """Layer that computes standard deviations and lagged correlations of a recording."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -54,14 +55,14 @@ class LaggedCorrelation(Head, keras.layers.Layer):
         ridge: float = 1e-2,
         *,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.lags, self.ridge = check_lags(lags), check_ridge(ridge)
         self.distance = distances.Euclidean()
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "LaggedCorrelation needs recordings of a known number of channels, shape (batch, "
@@ -75,9 +76,9 @@ class LaggedCorrelation(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, _, channels = input_shape
         return (batch, channels + num_correlations(channels, self.lags))
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "lags": self.lags, "ridge": self.ridge}

@@ -1,5 +1,7 @@
 """Layer that stacks LSTM layers and returns the last step."""
 
+from typing import Any
+
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.loops import repeated
@@ -34,12 +36,12 @@ class LastLSTM(keras.layers.Layer):
         TensorShape([4, 3])
     """
 
-    def __init__(self, units: int, depth: int = 1, **kwargs):
+    def __init__(self, units: int, depth: int = 1, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = whole("units", units, minimum=1)
         self.depth = whole("depth", depth, minimum=1)
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3 or input_shape[1] is None:
             raise ValueError(
                 "LastLSTM takes windows of a known length, shape (batch, time, channels). Received "
@@ -73,10 +75,10 @@ class LastLSTM(keras.layers.Layer):
 
         return repeated(inputs.shape[1], step, ((zeros, zeros),) * self.depth)[-1][0]
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.units)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units, "depth": self.depth}
 
 

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -58,7 +59,7 @@ class LearnedSimilarity(keras.layers.Layer):
         symmetry: str = "none",
         normalize: bool = False,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.hidden = _widths(hidden)
@@ -72,7 +73,7 @@ class LearnedSimilarity(keras.layers.Layer):
         self.normalize = bool(normalize)
         self.seed_generator = keras.random.SeedGenerator() if self.dropout else None
 
-    def build(self, x_shape: tuple, y_shape: tuple) -> None:
+    def build(self, x_shape: tuple[Any, ...], y_shape: tuple[Any, ...]) -> None:
         self._check(x_shape, y_shape, x_shape[-1])
         self.features = x_shape[1]
         features = self.features if self.symmetry == "absdiff" else 2 * self.features
@@ -149,10 +150,12 @@ class LearnedSimilarity(keras.layers.Layer):
 
         return drop
 
-    def compute_output_shape(self, x_shape: tuple, y_shape: tuple) -> tuple:
+    def compute_output_shape(
+        self, x_shape: tuple[Any, ...], y_shape: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
         return (x_shape[0], y_shape[0])
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "hidden": self.hidden,
@@ -182,7 +185,7 @@ def _fraction(name, value, *, closed):
     return float(value)
 
 
-def keep_mask(shape, rate, seed):
+def keep_mask(shape: Sequence[Any], rate: float, seed: Tensor) -> Tensor:
     """Draws a boolean tensor that is True for the units that dropout keeps.
 
     The function draws only as many random bits as the rate needs. Keras draws four random bytes per
@@ -199,7 +202,7 @@ def keep_mask(shape, rate, seed):
     return random_bytes(shape, bits, seed) >= ops.cast(dropped, "uint8")
 
 
-def keep_fraction(rate):
+def keep_fraction(rate: float) -> float:
     """Returns the fraction of the units that `keep_mask` keeps on average over random draws."""
     dropped, bits = _odds(rate)
     return 1 - dropped / 2**bits

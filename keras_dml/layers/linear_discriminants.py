@@ -1,6 +1,7 @@
 """Layer that computes bounded linear discriminants (LDA)."""
 
 import numbers
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._arrays import positive
@@ -45,7 +46,7 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         limit: float = 2.0,
         *,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not (isinstance(units, numbers.Integral) and units >= 1):
@@ -55,7 +56,7 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         self.units, self.limit = int(units), positive("limit", limit)
         self.distance = distances.Cosine()
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 2 or input_shape[-1] is None:
             raise ValueError(
                 "LinearDiscriminants takes vectors of known length, shape (batch, features). "
@@ -72,8 +73,8 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         # Keras's tanh narrows float64 to float32 on JAX
         return self.limit * (2 * ops.sigmoid(2 / self.limit * discriminants) - 1)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.units)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units, "limit": self.limit}

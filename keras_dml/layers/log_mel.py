@@ -1,5 +1,7 @@
 """Layer that computes log-mel bands of audio inside the model."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
@@ -59,7 +61,7 @@ class LogMel(_frames.AudioFrames):
         high: float = 7600.0,
         *,
         min_frames: int = 1,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(rate, **kwargs)
         self.bands, self.min_frames = int(bands), int(min_frames)
@@ -98,7 +100,7 @@ class LogMel(_frames.AudioFrames):
         bands = _frames.apply_filters(power, self.bins, self.weights_of_bins)
         return ops.log(ops.maximum(bands, FLOOR))
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, samples, _ = input_shape
         self._check(samples)
         frames = None if samples is None else 1 + (samples - self.frame) // self.hop
@@ -119,7 +121,7 @@ class LogMel(_frames.AudioFrames):
         if counts is not None and len(counts) and np.min(counts) < self.min_frames:
             self._check(int(np.sum(ops.convert_to_numpy(mask)[np.argmin(counts)])))
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "bands": self.bands,

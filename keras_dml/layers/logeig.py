@@ -1,5 +1,7 @@
 """Layer that computes logarithms of symmetric matrices."""
 
+from typing import Any
+
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
@@ -37,7 +39,7 @@ class LogEig(MatrixLayer):
         array([0.6931, 2.3026], dtype=float32)
     """
 
-    def __init__(self, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
+    def __init__(self, epsilon: float | None = None, *, solver: str = "eigh", **kwargs: Any):
         super().__init__(**kwargs)
         self.epsilon = None if epsilon is None else spd.check_epsilon(epsilon)
         self.solver = solver
@@ -49,5 +51,5 @@ class LogEig(MatrixLayer):
             return self._functions.log(inputs)
         return self._functions.rectify_log(inputs, self.epsilon)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

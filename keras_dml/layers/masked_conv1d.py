@@ -1,12 +1,13 @@
 """Convolution layer over time that ignores masked steps."""
 
 import functools
+from typing import Any
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 
 # Allowed values of the options.
-OPTIONS = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
+OPTIONS: dict[str, tuple[Any, ...]] = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -41,7 +42,7 @@ class MaskedConv1D(keras.layers.Conv1D):
         *,
         strides: int = 1,
         padding: str = "same",
-        **kwargs,
+        **kwargs: Any,
     ):
         for name, value in (("strides", strides), ("padding", padding)):
             if value not in OPTIONS[name]:

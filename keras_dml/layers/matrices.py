@@ -1,6 +1,7 @@
 """Base class of layers that take symmetric matrices, and the eigenvalue solvers of these layers."""
 
 import types
+from typing import Any
 
 from keras_dml._backend import keras, xla
 from keras_dml._typing import Tensor
@@ -21,11 +22,11 @@ class MatrixLayer(keras.layers.Layer):
 
     takes_matrices = True  # a model that begins with this layer takes matrices
 
-    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         n = input_shape[-1]
         if len(input_shape) < 3 or n is None or input_shape[-2] != n:
             raise ValueError(
@@ -33,12 +34,12 @@ class MatrixLayer(keras.layers.Layer):
                 f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes "
                 "square matrices from recordings of shape (batch, time, channels)."
             )
-        self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
+        self.input_spec: Any = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
 

@@ -1,5 +1,7 @@
 """Layer that computes the power in mel bands of audio inside the model."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
@@ -41,7 +43,7 @@ class MelPower(_frames.AudioFrames):
         TensorShape([1, 98, 40])
     """
 
-    def __init__(self, bands: int = 40, rate: int = 16000, **kwargs):
+    def __init__(self, bands: int = 40, rate: int = 16000, **kwargs: Any):
         super().__init__(rate, **kwargs)
         if int(bands) < 1:
             raise ValueError(f"`bands` must be at least 1. Received bands={bands}.")
@@ -62,12 +64,12 @@ class MelPower(_frames.AudioFrames):
             bands = ops.where(ops.expand_dims(self.compute_mask(inputs, mask), 2), bands, 0)
         return ops.cast(bands, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, samples, _ = input_shape
         frames = None if samples is None else 1 + (samples - self.frame) // self.hop
         return (batch, frames, self.bands)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "bands": self.bands, "rate": self.rate}
 
 

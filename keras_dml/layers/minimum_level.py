@@ -1,5 +1,7 @@
 """Layer that amplifies quiet recordings to a minimum level."""
 
+from typing import Any
+
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -33,7 +35,7 @@ class MinimumLevel(keras.layers.Layer):
                [ 2. ,  2. ]], dtype=float32)
     """
 
-    def __init__(self, level: float, **kwargs):
+    def __init__(self, level: float, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.level = positive("level", level)
         self.supports_masking = True
@@ -50,10 +52,10 @@ class MinimumLevel(keras.layers.Layer):
         gain = self.level * ops.rsqrt(ops.maximum(power, SILENT**2))
         return ops.cast(inputs * ops.maximum(gain, 1), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "level": self.level}
 
 

@@ -1,6 +1,7 @@
 """Pooling layers over time that ignore masked steps."""
 
 import numbers
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -34,7 +35,7 @@ class SequencePooling(Head, keras.layers.Layer):
     """
 
     def __init__(
-        self, mode: str = "max", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+        self, mode: str = "max", *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if mode not in MODES:
@@ -53,10 +54,10 @@ class SequencePooling(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], input_shape[-1])
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "mode": self.mode}
 
 
@@ -85,7 +86,7 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         ValueError: If `pool_size` is not a positive integer.
     """
 
-    def __init__(self, pool_size: int = 2, **kwargs):
+    def __init__(self, pool_size: int = 2, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(pool_size, numbers.Integral) or pool_size < 1:
             raise ValueError(
@@ -124,9 +125,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         pooled = self._pool(ops.max_pool, valid)
         return pooled[..., 0] > 0
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, time, filters = input_shape
         return (batch, None if time is None else -(-time // self.pool_size), filters)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "pool_size": self.pool_size}

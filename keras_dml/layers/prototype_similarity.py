@@ -3,7 +3,7 @@
 import collections
 import numbers
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         class_names: Sequence[str] | None = None,
         dtype: str | keras.DTypePolicy | None = None,
         name: str | None = None,
-        **options,
+        **options: Any,
     ):
         super().__init__(dtype=full_precision(dtype), name=name)
         if not isinstance(classes, numbers.Integral) or classes < 1:
@@ -106,7 +106,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         """Number of classes that the layer has now."""
         return len(self.class_names)
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "PrototypeSimilarity needs vectors of known width, shape (batch, features). "
@@ -317,10 +317,10 @@ class PrototypeSimilarity(keras.layers.Layer):
         """Distance `d(x, y) = -S(x, y)` between embeddings."""
         return self.similarity.distance
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.classes)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         options = self.similarity.get_config()
         return {
             **super().get_config(),
@@ -333,7 +333,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict) -> Self:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         config = dict(config)
         has_spread = config.pop("has_spread", False)
         layer = cls(**config)

@@ -1,6 +1,7 @@
 """Layer with one learned proxy per class."""
 
 import numbers
+from typing import Any
 
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
@@ -37,7 +38,9 @@ class Proxies(keras.layers.Layer):
         array([[2., 4.]], dtype=float32)
     """
 
-    def __init__(self, classes: int, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
+    def __init__(
+        self, classes: int, *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 2:
             raise ValueError(
@@ -46,7 +49,7 @@ class Proxies(keras.layers.Layer):
         self.classes = int(classes)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "Proxies needs vectors of known width, shape (batch, features). Received shape "
@@ -64,8 +67,8 @@ class Proxies(keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.classes)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "classes": self.classes}

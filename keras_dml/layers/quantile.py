@@ -1,6 +1,7 @@
 """Layer that computes quantile functions of activations over time."""
 
 import numbers
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import host, keras, ops
@@ -57,7 +58,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         flatten: bool = False,
         host_sort: bool | None = None,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(knots, numbers.Integral) or knots < 1:
@@ -71,7 +72,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         self.distance = distances.Cosine() if self.flatten else distances.Wasserstein(p)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "QuantileLayer needs sequences of known width, shape (batch, time, filters). "
@@ -101,13 +102,13 @@ class QuantileLayer(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, _, filters = input_shape
         if self.flatten:
             return (batch, filters * self.knots)
         return (batch, filters + 1, self.knots + 2)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "knots": self.knots,

@@ -1,5 +1,7 @@
 """Layer that rectifies the eigenvalues of symmetric matrices."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
@@ -39,7 +41,7 @@ class ReEig(Head, MatrixLayer):
         array([2. , 0.5], dtype=float32)
     """
 
-    def __init__(self, epsilon: float = 1e-4, *, solver: str = "eigh", **kwargs):
+    def __init__(self, epsilon: float = 1e-4, *, solver: str = "eigh", **kwargs: Any):
         super().__init__(**kwargs)
         self.epsilon = spd.check_epsilon(epsilon)
         self.solver = solver
@@ -50,5 +52,5 @@ class ReEig(Head, MatrixLayer):
     def call(self, inputs: Tensor) -> Tensor:
         return self._rectify(inputs, self.epsilon)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

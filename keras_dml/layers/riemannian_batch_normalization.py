@@ -1,5 +1,7 @@
 """Layer for batch normalization on the manifold of positive definite matrices."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.precision import in_float64
@@ -38,7 +40,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         array([0.6667, 1.5   ], dtype=float32)
     """
 
-    def __init__(self, momentum: float = 0.9, **kwargs):
+    def __init__(self, momentum: float = 0.9, **kwargs: Any):
         super().__init__(**kwargs)
         if not 0 <= momentum <= 1:
             raise ValueError(f"`momentum` must be between 0 and 1. Received momentum={momentum!r}.")
@@ -46,7 +48,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         self.supports_jit = compiles("eigh")
         self.distance = distances.AffineInvariant()
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         super().build(input_shape)
         n = input_shape[-1]
         self.bias = self.add_weight(name="bias", shape=(n * (n + 1) // 2,), initializer="zeros")
@@ -67,7 +69,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         change = ops.matmul(bias, spd.inverse_sqrt(center))  # (n, n)
         return _congruence(change, inputs)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "momentum": self.momentum}
 
 

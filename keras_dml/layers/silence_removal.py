@@ -1,5 +1,7 @@
 """Layer that removes silence from audio recordings."""
 
+from typing import Any
+
 from keras_dml._arrays import number, positive, whole
 from keras_dml._backend import keras, ops, xla
 from keras_dml._typing import Tensor
@@ -69,7 +71,7 @@ class SilenceRemoval(keras.layers.Layer):
         pause: float = 0.6,
         *,
         least: int = 1,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(autocast=False, **kwargs)
         _frames.frame_sizes(rate)
@@ -87,7 +89,7 @@ class SilenceRemoval(keras.layers.Layer):
         """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         _frames.check_sound(input_shape)
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -103,7 +105,7 @@ class SilenceRemoval(keras.layers.Layer):
         is_kept, order, longest = self._plan(ops.convert_to_tensor(inputs), previous_mask)
         return _reorder(is_kept, order)[:, :longest]
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
     def _plan(self, inputs, mask):
@@ -158,7 +160,7 @@ class SilenceRemoval(keras.layers.Layer):
         padded = ops.pad(x, ((0, 0), (0, self.block), (0, 0)))[:, : count * self.block]
         return ops.reshape(padded, (ops.shape(x)[0], count, self.block))
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "rate": self.rate,

@@ -1,5 +1,7 @@
 """Layer that pools recordings by mean and standard deviation over time."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml import distances
@@ -33,12 +35,12 @@ class StatisticsPooling(Head, keras.layers.Layer):
         array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.distance = distances.Cosine()
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3:
             raise ValueError(
                 "StatisticsPooling takes recordings, shape (batch, time, channels). Received shape "
@@ -64,7 +66,7 @@ class StatisticsPooling(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], 2 * input_shape[-1])
 
 

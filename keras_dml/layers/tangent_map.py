@@ -1,5 +1,7 @@
 """Layer that combines `BiMap`, `LogEig` and `TangentVector`, the head of an SPD network."""
 
+from typing import Any
+
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
 from keras_dml.geometry.spd import tangent
@@ -42,7 +44,9 @@ class TangentMap(BiMap):
         array([[0.6931, 0.    , 2.3026]], dtype=float32)
     """
 
-    def __init__(self, units: int, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
+    def __init__(
+        self, units: int, epsilon: float | None = None, *, solver: str = "eigh", **kwargs: Any
+    ):
         super().__init__(units, **kwargs)
         options = {"dtype": self.dtype_policy, "autocast": self.autocast}
         self.logarithm = LogEig(epsilon, solver=solver, **options)
@@ -56,9 +60,9 @@ class TangentMap(BiMap):
             return tangent.tangent_vectors(inputs, self.kernel, epsilon)
         return self.vector(self.logarithm(super().call(inputs)))
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*input_shape[:-2], self.units * (self.units + 1) // 2)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         options = {"epsilon": self.logarithm.epsilon, "solver": self.logarithm.solver}
         return {**super().get_config(), **options}

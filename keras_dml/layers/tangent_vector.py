@@ -1,5 +1,7 @@
 """Layer that turns symmetric matrices into vectors."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
@@ -32,6 +34,6 @@ class TangentVector(Head, MatrixLayer):
     def call(self, inputs: Tensor) -> Tensor:
         return spd.vectorize(inputs)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         n = input_shape[-1]
         return (*input_shape[:-2], n * (n + 1) // 2)

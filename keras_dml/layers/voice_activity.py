@@ -1,5 +1,7 @@
 """Layer that detects voice activity by energy (VAD)."""
 
+from typing import Any
+
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
@@ -37,7 +39,7 @@ class VoiceActivity(keras.layers.Layer):
         array([[False,  True,  True,  True]])
     """
 
-    def __init__(self, margin: float = 0.3, **kwargs):
+    def __init__(self, margin: float = 0.3, **kwargs: Any):
         super().__init__(**kwargs)
         if not 0 <= margin < float("inf"):
             raise ValueError(
@@ -46,7 +48,7 @@ class VoiceActivity(keras.layers.Layer):
         self.margin = float(margin)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 3:
             raise ValueError(
                 "VoiceActivity takes log-mel bands, shape (batch, frames, bands). Received shape "
@@ -72,8 +74,8 @@ class VoiceActivity(keras.layers.Layer):
         stddev = ops.sqrt(variance + EVEN**2)
         return ops.logical_and(valid, gap >= -self.margin * stddev)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "margin": self.margin}

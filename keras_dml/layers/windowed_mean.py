@@ -1,7 +1,7 @@
 """Layer that applies a network to the windows of a recording and averages the network's output
 vectors."""
 
-from typing import Self
+from typing import Any, Self
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -48,7 +48,7 @@ class WindowedMean(Head, keras.layers.Layer):
         lead: int = 0,
         *,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         shapes = network.input_shape, network.output_shape
@@ -106,10 +106,10 @@ class WindowedMean(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.network.output_shape[-1])
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "network": keras.saving.serialize_keras_object(self.network),
@@ -119,7 +119,9 @@ class WindowedMean(Head, keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Self:
         network = keras.saving.deserialize_keras_object(
             config["network"], custom_objects=custom_objects
         )

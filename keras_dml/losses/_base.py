@@ -77,7 +77,7 @@ class DistanceMatrixLoss(LabeledLoss):
 
     def __init__(
         self,
-        distance: distances.Distance | str | Callable,
+        distance: distances.Distance | str | Callable[..., Any],
         *,
         name: str,
         dtype: Any = None,

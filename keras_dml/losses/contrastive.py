@@ -46,7 +46,7 @@ class ContrastiveLoss(DistanceMatrixLoss):
     def __init__(
         self,
         margin: float = 1.0,
-        distance: distances.Distance | str | Callable = "euclidean",
+        distance: distances.Distance | str | Callable[..., Any] = "euclidean",
         *,
         name: str = "contrastive",
         dtype: Any = None,

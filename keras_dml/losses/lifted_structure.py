@@ -51,7 +51,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
     def __init__(
         self,
         margin: float = 1.0,
-        distance: distances.Distance | str | Callable = "euclidean",
+        distance: distances.Distance | str | Callable[..., Any] = "euclidean",
         *,
         name: str = "lifted_structure",
         dtype: Any = None,

@@ -79,7 +79,7 @@ class TripletLoss(DistanceMatrixLoss):
         margin: float = 1.0,
         mining: str = "semi_hard",
         *,
-        distance: distances.Distance | str | Callable = "euclidean",
+        distance: distances.Distance | str | Callable[..., Any] = "euclidean",
         squared: bool | None = None,
         soft: bool = False,
         fallback: str | None = None,

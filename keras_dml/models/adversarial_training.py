@@ -1,7 +1,8 @@
 """Adversarial training of a classifier by the methods PGD, AT, ALP, TLA and TRADES."""
 
 import random
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -95,10 +96,10 @@ class AdversarialTraining(CheckedTraining):
         step_size: float | None = None,
         clean_fraction: float = 0.5,
         ramp_steps: int = 0,
-        constants: dict | None = None,
+        constants: dict[Any, Any] | None = None,
         seed: int | None = None,
         name: str = "adversarial_training",
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(name=name, **kwargs)
         method_class = choose("method", method, METHODS)
@@ -120,7 +121,7 @@ class AdversarialTraining(CheckedTraining):
         self._term_metrics = list(self._method.metrics)
         self.build(classifier.encoder.input_shape)
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         self.steps_taken = self.add_weight(
             name="steps_taken", shape=(), dtype="int32", initializer="zeros", trainable=False
         )
@@ -137,7 +138,7 @@ class AdversarialTraining(CheckedTraining):
         self,
         x: Tensor | None = None,
         y: Tensor | None = None,
-        y_pred: Tensor | dict | None = None,
+        y_pred: Tensor | dict[Any, Any] | None = None,
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
@@ -206,10 +207,10 @@ class AdversarialTraining(CheckedTraining):
     def _check_targets(self, x, y, training):
         self.classifier._check_targets(x, y, training)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return self.classifier.compute_output_shape(input_shape)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "classifier": keras.saving.serialize_keras_object(self.classifier),
@@ -224,7 +225,9 @@ class AdversarialTraining(CheckedTraining):
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Self:
         classifier = keras.saving.deserialize_keras_object(
             config["classifier"], custom_objects=custom_objects
         )
@@ -275,9 +278,11 @@ class Method:
             have the head that the method trains.
     """
 
-    defaults = {}  # constants of the loss, as in Monteiro2020, Table 1
+    defaults: dict[str, float] = {}  # constants of the loss, as in Monteiro2020, Table 1
 
-    def __init__(self, name, classifier, constants=None):
+    def __init__(
+        self, name: str, classifier: PrototypicalClassifier, constants: dict[str, Any] | None = None
+    ):
         unknown = set(constants or {}) - set(self.defaults)
         if unknown:
             raise ValueError(
@@ -285,34 +290,45 @@ class Method:
                 f"{sorted(unknown)}."
             )
         self.name, self.classifier = name, classifier
-        self.constants = {**self.defaults, **(constants or {})}
+        self.constants: dict[str, float] = {**self.defaults, **(constants or {})}
 
     @property
-    def metrics(self):
+    def metrics(self) -> Sequence[Any]:
         """Metrics that `loss` updates."""
         return ()
 
-    def scores(self, embedding):
+    def scores(self, embedding: Tensor) -> Tensor:
         """Computes the scores that the model returns, shape `(batch, classes)`."""
         raise NotImplementedError
 
-    def start(self, x, epsilon, seed):
+    def start(self, x: Tensor, epsilon: Tensor, seed: keras.random.SeedGenerator) -> Tensor:
         """Draws the points where the attack begins, same shape as the inputs `x`."""
         return _attacks.uniform_start(x, epsilon, seed)
 
-    def attacked_loss(self, x, labels):
+    def attacked_loss(self, x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:
         """Returns the function that the attack maximizes.
 
         The function maps inputs to one value per example.
         """
         raise NotImplementedError
 
-    def join(self, x, y, adversarial, clean_fraction):
+    def join(
+        self, x: Tensor, y: Tensor, adversarial: Tensor, clean_fraction: float
+    ) -> tuple[Tensor, Tensor]:
         """Returns inputs and labels of a training step: clean inputs and adversarial examples."""
         inputs = ops.concatenate([ops.cast(x, adversarial.dtype), adversarial])
         return inputs, ops.concatenate([y, y])
 
-    def loss(self, y, outputs, *, loss, penalties, training, static):
+    def loss(
+        self,
+        y: Tensor,
+        outputs: dict[str, Tensor],
+        *,
+        loss: Any,
+        penalties: Sequence[Tensor],
+        training: bool,
+        static: bool,
+    ) -> Tensor:
         """Computes the loss of a batch, a scalar.
 
         Args:
@@ -331,13 +347,13 @@ class Prototypes(Method):
     """Training of all three loss terms on clean and adversarial inputs (Monteiro2020)."""
 
     @property
-    def metrics(self):
+    def metrics(self) -> Sequence[Any]:
         return self.classifier._term_metrics
 
-    def scores(self, embedding):
+    def scores(self, embedding: Tensor) -> Tensor:
         return self.classifier.prototypes_layer(embedding, training=False)
 
-    def attacked_loss(self, x, labels):
+    def attacked_loss(self, x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:
         classifier = self.classifier
 
         def values(point):
@@ -353,7 +369,9 @@ class Prototypes(Method):
 
         return values
 
-    def join(self, x, y, adversarial, clean_fraction):
+    def join(
+        self, x: Tensor, y: Tensor, adversarial: Tensor, clean_fraction: float
+    ) -> tuple[Tensor, Tensor]:
         if not clean_fraction:
             return adversarial, y
         if clean_fraction == 0.5:
@@ -363,7 +381,16 @@ class Prototypes(Method):
         labels = ops.take(y, rows, axis=0)
         return ops.concatenate([clean, adversarial]), ops.concatenate([labels, y])
 
-    def loss(self, y, outputs, *, loss, penalties, training, static):
+    def loss(
+        self,
+        y: Tensor,
+        outputs: dict[str, Tensor],
+        *,
+        loss: Any,
+        penalties: Sequence[Tensor],
+        training: bool,
+        static: bool,
+    ) -> Tensor:
         check_loss(loss)
         return self.classifier.objective(
             y,
@@ -379,7 +406,9 @@ class AuxiliaryMethod(Method):
     """Base class of methods that train the encoder and the auxiliary head and freeze the
     similarity."""
 
-    def __init__(self, name, classifier, constants=None):
+    def __init__(
+        self, name: str, classifier: PrototypicalClassifier, constants: dict[str, Any] | None = None
+    ):
         super().__init__(name, classifier, constants)
         if classifier.aux != "softmax":
             raise ValueError(
@@ -388,17 +417,19 @@ class AuxiliaryMethod(Method):
             )
         classifier.prototypes_layer.trainable = False
 
-    def scores(self, embedding):
+    def scores(self, embedding: Tensor) -> Tensor:
         return self.classifier.aux_head(embedding)
 
-    def logits(self, x):
+    def logits(self, x: Tensor) -> Tensor:
         """Computes logits of the auxiliary head in inference mode, shape `(batch, classes)`."""
         return self.scores(self.classifier.encoder(x, training=False))
 
-    def attacked_loss(self, x, labels):
+    def attacked_loss(self, x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:
         return lambda point: robust.cross_entropy(labels, self.logits(point))
 
-    def values(self, labels, clean, adversarial):
+    def values(
+        self, labels: Tensor, clean: dict[str, Tensor], adversarial: dict[str, Tensor]
+    ) -> Tensor:
         """Computes the loss of each pair of a clean input and its adversarial example.
 
         Args:
@@ -411,13 +442,24 @@ class AuxiliaryMethod(Method):
         """
         raise NotImplementedError
 
-    def halves(self, labels, outputs):
+    def halves(
+        self, labels: Tensor, outputs: dict[str, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
         """Splits the outputs of a step in halves: labels, clean outputs and adversarial outputs."""
         labels, _ = ops.split(labels, 2)
         pairs = {key: ops.split(value, 2) for key, value in outputs.items()}
         return labels, *({key: pair[i] for key, pair in pairs.items()} for i in (0, 1))
 
-    def loss(self, y, outputs, *, loss, penalties, training, static):
+    def loss(
+        self,
+        y: Tensor,
+        outputs: dict[str, Tensor],
+        *,
+        loss: Any,
+        penalties: Sequence[Tensor],
+        training: bool,
+        static: bool,
+    ) -> Tensor:
         if loss is not None:
             raise ValueError(
                 f"Method {self.name!r} has its own loss. Received loss={loss!r}. Call "
@@ -437,31 +479,41 @@ class AuxiliaryMethod(Method):
 class AdversarialInputs(AuxiliaryMethod):
     """Adversarial training (AT): cross-entropy on adversarial inputs only (Madry2018)."""
 
-    def join(self, x, y, adversarial, clean_fraction):
+    def join(
+        self, x: Tensor, y: Tensor, adversarial: Tensor, clean_fraction: float
+    ) -> tuple[Tensor, Tensor]:
         return adversarial, y
 
-    def halves(self, labels, outputs):
+    def halves(
+        self, labels: Tensor, outputs: dict[str, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
         return labels, outputs, outputs
 
-    def values(self, labels, clean, adversarial):
+    def values(
+        self, labels: Tensor, clean: dict[str, Tensor], adversarial: dict[str, Tensor]
+    ) -> Tensor:
         return robust.cross_entropy(labels, adversarial["scores"])
 
 
 class LogitPairing(AuxiliaryMethod):
     """Adversarial logit pairing (ALP; Kannan2018)."""
 
-    defaults = {"weight": 0.5}
+    defaults: dict[str, float] = {"weight": 0.5}
 
-    def values(self, labels, clean, adversarial):
+    def values(
+        self, labels: Tensor, clean: dict[str, Tensor], adversarial: dict[str, Tensor]
+    ) -> Tensor:
         return robust.alp(labels, clean["scores"], adversarial["scores"], **self.constants)
 
 
 class TripletLoss(AuxiliaryMethod):
     """Triplet loss adversarial training (TLA; Mao2019)."""
 
-    defaults = {"weight": 0.5, "margin": 0.05, "norm_weight": 1e-4}
+    defaults: dict[str, float] = {"weight": 0.5, "margin": 0.05, "norm_weight": 1e-4}
 
-    def values(self, labels, clean, adversarial):
+    def values(
+        self, labels: Tensor, clean: dict[str, Tensor], adversarial: dict[str, Tensor]
+    ) -> Tensor:
         embeddings = clean["embedding"], adversarial["embedding"]
         return robust.tla(labels, *embeddings, adversarial["scores"], **self.constants)
 
@@ -470,21 +522,23 @@ class Trades(AuxiliaryMethod):
     """TRADES (Zhang2019): cross-entropy of clean inputs, and divergence between the clean and the
     adversarial logits."""
 
-    defaults = {"beta": 6.0}
+    defaults: dict[str, float] = {"beta": 6.0}
 
-    def start(self, x, epsilon, seed):
+    def start(self, x: Tensor, epsilon: Tensor, seed: keras.random.SeedGenerator) -> Tensor:
         noise = keras.random.normal(ops.shape(x), dtype=x.dtype, seed=seed)
         return _attacks.project(x + TRADES_START * noise, x, epsilon)
 
-    def attacked_loss(self, x, labels):
+    def attacked_loss(self, x: Tensor, labels: Tensor) -> Callable[[Tensor], Tensor]:
         clean = ops.stop_gradient(self.logits(x))
         return lambda point: robust.kl_divergence(clean, self.logits(point))
 
-    def values(self, labels, clean, adversarial):
+    def values(
+        self, labels: Tensor, clean: dict[str, Tensor], adversarial: dict[str, Tensor]
+    ) -> Tensor:
         return robust.trades(labels, clean["scores"], adversarial["scores"], **self.constants)
 
 
-METHODS = {
+METHODS: dict[str, type[Method]] = {
     "prototypes": Prototypes,
     "at": AdversarialInputs,
     "alp": LogitPairing,

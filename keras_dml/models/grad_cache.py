@@ -1,6 +1,6 @@
 """Gradient caching (GradCache), which trains on large batches in little memory."""
 
-from typing import Self
+from typing import Any, Self
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, turns
@@ -58,7 +58,9 @@ class GradCache(keras.Model):
         TensorShape([5, 2])
     """
 
-    def __init__(self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs):
+    def __init__(
+        self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs: Any
+    ):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
         self.supports_masking = True  # the encoder uses masks, and embeddings have no mask
@@ -109,7 +111,7 @@ class GradCache(keras.Model):
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         return None
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
@@ -117,7 +119,9 @@ class GradCache(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Self:
         encoder = keras.saving.deserialize_keras_object(
             config["encoder"], custom_objects=custom_objects
         )

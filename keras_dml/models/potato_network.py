@@ -3,7 +3,7 @@
 A Riemannian potato is an outlier detector: it models the distances of matrices to their mean.
 """
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class PotatoNetwork(keras.Model):
         *,
         update_rate: float | None = None,
         name: str = "potato_network",
-        **kwargs,
+        **kwargs: Any,
     ):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
@@ -79,7 +79,7 @@ class PotatoNetwork(keras.Model):
             keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")
         ]
 
-    def fit(self, x=None, y=None, *args, **kwargs) -> keras.callbacks.History:
+    def fit(self, x=None, y=None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
         """Trains like `keras.Model.fit`, after a check of the arrays.
 
         Raises:
@@ -100,7 +100,7 @@ class PotatoNetwork(keras.Model):
         self,
         x: Tensor | None = None,
         y: Tensor | None = None,
-        y_pred: Tensor | dict | None = None,
+        y_pred: Tensor | dict[Any, Any] | None = None,
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
@@ -215,7 +215,7 @@ class PotatoNetwork(keras.Model):
         for metric, value in zip(self._logged, values, strict=True):
             metric.update_state(value)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
@@ -224,7 +224,9 @@ class PotatoNetwork(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Self:
         encoder = keras.saving.deserialize_keras_object(
             config["encoder"], custom_objects=custom_objects
         )

@@ -5,7 +5,7 @@ A prototype is a vector that represents a class.
 
 import warnings
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class PrototypicalClassifier(CheckedTraining):
         *,
         aux: str | None = "softmax",
         name: str = "prototypical_classifier",
-        **options,
+        **options: Any,
     ):
         _check_encoder(encoder)
         super().__init__(name=name)
@@ -113,7 +113,7 @@ class PrototypicalClassifier(CheckedTraining):
         self._term_metrics = [keras.metrics.Mean(name) for name in TERMS]
         self.build(encoder.input_shape)
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         shape = self.encoder.compute_output_shape(input_shape)
         for layer in (self.prototypes_layer, self.aux_head):
             if layer is not None and not layer.built:
@@ -135,7 +135,7 @@ class PrototypicalClassifier(CheckedTraining):
         self,
         x: Tensor | None = None,
         y: Tensor | None = None,
-        y_pred: Tensor | dict | None = None,
+        y_pred: Tensor | dict[Any, Any] | None = None,
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
@@ -186,7 +186,7 @@ class PrototypicalClassifier(CheckedTraining):
         total = sum(extra, start=loss.total(*terms[:3]))
         return per_replica(ops.where(valid, total, float("nan")))
 
-    def terms(self, z: Tensor, labels: Tensor, *, training: bool = False) -> tuple:
+    def terms(self, z: Tensor, labels: Tensor, *, training: bool = False) -> tuple[Any, ...]:
         """Computes the terms of the compiled loss from embeddings and the current prototypes.
 
         Args:
@@ -434,10 +434,10 @@ class PrototypicalClassifier(CheckedTraining):
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.prototypes_layer.classes)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         head = self.prototypes_layer.get_config()
         options = {key: value for key, value in head.items() if key not in _OF_LAYERS}
         return {
@@ -449,7 +449,9 @@ class PrototypicalClassifier(CheckedTraining):
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Self:
         config = dict(config)
         encoder = keras.saving.deserialize_keras_object(
             config.pop("encoder"), custom_objects=custom_objects

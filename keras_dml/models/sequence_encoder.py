@@ -1,5 +1,7 @@
 """The sequence encoder of Abdelwahab2019: convolutions and then an aggregation over time."""
 
+from collections.abc import Callable
+
 from keras_dml._backend import keras
 from keras_dml.layers import (
     ChannelNormalization,
@@ -25,12 +27,12 @@ HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit into 16 layer
 # Initial slope of a PReLU (He2015). With Keras's default of zero, a PReLU would start as a ReLU.
 SLOPE = 0.25
 
-HEADS = {
+HEADS: dict[str, Callable[..., keras.layers.Layer]] = {
     "quantile": lambda knots, flatten: QuantileLayer(knots, flatten=flatten, name="embedding"),
     "max": lambda knots, flatten: SequencePooling("max", name="embedding"),
     "mean": lambda knots, flatten: SequencePooling("mean", name="embedding"),
 }
-NORMALIZATIONS = {
+NORMALIZATIONS: dict[str, tuple[type[keras.layers.Layer], ...]] = {
     "channel": (ChannelNormalization,),
     "instance": (InstanceStandardization,),
     "difference": (FirstDifference, InstanceStandardization),

@@ -12,7 +12,7 @@ from keras_dml.models.sequence_encoder import NORMALIZATIONS
 # Number of channels, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for
 # DEAP, whose recordings have 32 channels: the 64 rows correspond to the 32 channels and a lagged
 # copy of each channel. For recordings without lagged copies we use 32 and 16.
-SIZES = {
+SIZES: dict[str, tuple[int, ...]] = {
     "deap": (32, 16),
     "deap_lagged": (64, 32),
     "afew": (400, 200, 100, 50),

@@ -8,7 +8,7 @@ import itertools
 import pathlib
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keras_dml.recordings import _bounds, _cells, _units
 
@@ -49,11 +49,11 @@ class Layout:
         rate_hz: Sampling rate that a line before the rows states, or None.
     """
 
-    names: list
+    names: list[Any]
     header: str
     lines: array.array
-    columns: list
-    notes: list
+    columns: list[Any]
+    notes: list[Any]
     rate_hz: float | None = None
 
 
@@ -76,7 +76,7 @@ class _Guess:
     delimiter: str | None
     width: int = 0
     score: float = 0.0
-    heads: list = dataclasses.field(default_factory=list)
+    heads: list[Any] = dataclasses.field(default_factory=list)
     start: int = 0
     fault: str | None = None
     is_comment: bool = False
@@ -92,8 +92,8 @@ class _Row(NamedTuple):
     """
 
     number: int
-    cells: list
-    values: list
+    cells: list[Any]
+    values: list[Any]
 
 
 class _Lines:
@@ -510,9 +510,9 @@ class _Block:
         times: Time before the arrow in the line of each row. Empty if the lines have no arrows.
     """
 
-    numbers: list
-    rows: list
-    times: list
+    numbers: list[Any]
+    rows: list[Any]
+    times: list[Any]
 
     def add(self, block):
         """Appends the rows of another block."""

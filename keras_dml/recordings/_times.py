@@ -3,6 +3,7 @@
 import pathlib
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class UnevenTimesError(ValueError):
         super().__init__(message)
         self.rate_hz = rate_hz
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self.args, self.rate_hz)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ _LINES = (
 
 
 def loss_comparison(
-    table: Mapping[str, Sequence],
+    table: Mapping[str, Sequence[Any]],
     *,
     figures: Mapping[str, str],
     own: str,
@@ -83,7 +84,7 @@ def loss_comparison(
 
 
 def loss_people(
-    table: Mapping[str, Sequence], *, own: str, title: str, caption: str = ""
+    table: Mapping[str, Sequence[Any]], *, own: str, title: str, caption: str = ""
 ) -> Figure:
     """Plots the Recall@1 of each loss on each person.
 
@@ -125,7 +126,7 @@ def loss_people(
     return figure
 
 
-def loss_spread(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+def loss_spread(table: Mapping[str, Sequence[Any]], *, title: str, caption: str = "") -> Figure:
     """Plots distances to the centers of the own and of other classes per loss (Kim2020, Fig. 2).
 
     Args:
@@ -165,7 +166,7 @@ def draw_quantiles(
     *,
     color: str,
     label: str | None,
-):
+) -> None:
     """Draws a dot at the median, a thick line over 50 % and a thin line over 90 % of the values.
 
     Args:
@@ -183,7 +184,7 @@ def draw_quantiles(
 
 
 def loss_sweep(
-    table: Mapping[str, Sequence],
+    table: Mapping[str, Sequence[Any]],
     *,
     value: str,
     unit: str,
@@ -226,7 +227,7 @@ def loss_sweep(
 
 
 def loss_curves(
-    table: Mapping[str, Sequence], *, value: str, title: str, caption: str = ""
+    table: Mapping[str, Sequence[Any]], *, value: str, title: str, caption: str = ""
 ) -> Figure:
     """Plots loss and Recall@1 during training, with a curve per hyperparameter value (Kim2020,
     Fig. 5).

@@ -32,7 +32,7 @@ class Section(NamedTuple):
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     note: str = ""
-    groups: tuple = ()
+    groups: tuple[Any, ...] = ()
 
 
 class Picture(NamedTuple):

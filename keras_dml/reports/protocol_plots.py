@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ PANELS = (  # protocol, metric, column of the horizontal axis, title, labels of 
 MARKERS = "osD^vPX*"
 
 
-def protocol_curves(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+def protocol_curves(table: Mapping[str, Sequence[Any]], *, title: str, caption: str = "") -> Figure:
     """Plots results of the protocol of Abdelwahab2019 (Table 1 and Figures 3, 6 and 8).
 
     The panel of verification shows the AUC over the number of observed recordings. The panels of
@@ -71,7 +72,9 @@ def protocol_curves(table: Mapping[str, Sequence], *, title: str, caption: str =
     return figure
 
 
-def person_distances(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+def person_distances(
+    table: Mapping[str, Sequence[Any]], *, title: str, caption: str = ""
+) -> Figure:
     """Plots distances within and between people, before and after training.
 
     Args:
@@ -108,7 +111,7 @@ def person_distances(table: Mapping[str, Sequence], *, title: str, caption: str 
     return figure
 
 
-def embedding_maps(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+def embedding_maps(table: Mapping[str, Sequence[Any]], *, title: str, caption: str = "") -> Figure:
     """Plots maps of embeddings, with a panel for each method and a marker for each person.
 
     Args:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
-from keras_dml._typing import ArrayLike
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.reports import style
 
 SAME_KNOTS = 1e-3  # largest difference of equal knots, which is more than rounding to float16
@@ -71,7 +73,7 @@ def quantile_curves(
     return figure
 
 
-def filter_distances(first, second, knots):
+def filter_distances(first: Tensor, second: Tensor, knots: ArrayLike) -> Any:
     """Computes mean 1-Wasserstein distances between and within two people in each filter.
 
     Args:

@@ -10,6 +10,7 @@ import pathlib
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -26,7 +27,9 @@ PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # fo
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-METHODS = {  # color and dash pattern of each method, which are the same in all plots
+METHODS: dict[
+    str, tuple[Any, Any]
+] = {  # color and dash pattern of each method, which are the same in all plots
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
@@ -99,7 +102,7 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
     return figure
 
 
-def method_look(name: str, position: int) -> tuple:
+def method_look(name: str, position: int) -> tuple[Any, ...]:
     """Returns the color and dash pattern of a method.
 
     A method that is not in `METHODS` gets a color and a dash pattern by its position in the plot.
@@ -117,14 +120,14 @@ def percent(fraction: float, digits: int = 1) -> str:
     return f"{100 * fraction:.{digits}f} %"
 
 
-def join_words(words: Iterable) -> str:
+def join_words(words: Iterable[Any]) -> str:
     """Joins words with commas and "and", as in `a, b and c`."""
     words = [str(word) for word in words]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def save(
-    figure: Figure, stem: Path, table: Mapping[str, Sequence] | None = None
+    figure: Figure, stem: Path, table: Mapping[str, Sequence[Any]] | None = None
 ) -> list[pathlib.Path]:
     """Saves a figure as PNG (150 dpi) and SVG, and its table as CSV in the same folder.
 
@@ -157,7 +160,7 @@ def save(
     return paths
 
 
-def save_table(table: Mapping[str, Sequence], path: pathlib.Path) -> pathlib.Path:
+def save_table(table: Mapping[str, Sequence[Any]], path: pathlib.Path) -> pathlib.Path:
     """Writes a table to a CSV file atomically.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -144,7 +145,7 @@ def score_histogram(
 
 def verification_table(
     results: Verification | Mapping[str, Verification | Sequence[Verification]],
-) -> dict[str, list]:
+) -> dict[str, list[Any]]:
     """Returns the points of `verification_curves` as a dict of columns.
 
     The columns are method, repetition, threshold, false accept rate and true accept rate.
@@ -164,7 +165,7 @@ def verification_table(
     return table
 
 
-def scores_table(result: Verification) -> dict[str, list]:
+def scores_table(result: Verification) -> dict[str, list[Any]]:
     """Returns the score and the kind of each trial as a dict of columns, without names."""
     kinds = np.where(result.genuine, "genuine", "imposter")
     order = np.lexsort((result.scores, kinds))

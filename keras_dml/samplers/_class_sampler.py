@@ -60,9 +60,9 @@ class ClassSampler(keras.utils.PyDataset):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.classes = whole(self._classes_argument, classes, minimum=2)
-        self.per_class = whole("per_class", per_class, minimum=2)
-        self.seed = whole("seed", seed, minimum=0)
+        self.classes: int = whole(self._classes_argument, classes, minimum=2)
+        self.per_class: int = whole("per_class", per_class, minimum=2)
+        self.seed: int = whole("seed", seed, minimum=0)
         if augment is not None and not callable(augment):
             raise TypeError(
                 "`augment` must be a function `augment(batch, rng)`, or None. Received "
@@ -70,8 +70,10 @@ class ClassSampler(keras.utils.PyDataset):
             )
         self.augment = augment
         self.epoch = 0
+        self.class_names: list[Any]
         ids, self.class_names = dense_ids("y", y, count)
-        members, self.dropped_classes = members_by_class(ids), []
+        members = members_by_class(ids)
+        self.dropped_classes: list[Any] = []
         if drop_singles:
             small = [len(rows) < self.per_class for rows in members]
             self.dropped_classes = _where(self.class_names, small)

@@ -90,9 +90,9 @@ class EpisodeSampler(ClassSampler):
         self._examples = as_examples(x)
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {LABELS}. Received labels={labels!r}.")
-        self.ways = whole("ways", ways, minimum=2)
-        self.shots = whole("shots", shots, minimum=1)
-        self.queries = whole("queries", queries, minimum=1)
+        self.ways: int = whole("ways", ways, minimum=2)
+        self.shots: int = whole("shots", shots, minimum=1)
+        self.queries: int = whole("queries", queries, minimum=1)
         self.labels = labels
         self._block_ends = (self.shots,)
         each = self.shots + self.queries

@@ -50,4 +50,4 @@ class NPairSampler(PKSampler):
         self, x: ArrayLike | Recordings, y: ArrayLike, pairs: int = 16, **kwargs: Any
     ) -> None:
         super().__init__(x, y, pairs, 2, **kwargs)
-        self.pairs = self.classes
+        self.pairs: int = self.classes

@@ -93,7 +93,7 @@ class PKSampler(ClassSampler):
     ) -> None:
         self._recordings = as_recordings(x)
         length = None if length is None else whole("length", length, minimum=1)
-        self.length = batch_length(self._recordings, length)
+        self.length: int | None = batch_length(self._recordings, length)
         super().__init__(
             len(self._recordings),
             y,

@@ -7,7 +7,7 @@ import datetime
 import importlib.metadata
 import platform
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from keras_dml.export import Export
@@ -16,17 +16,17 @@ PACKAGES = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
 def build_card(
-    about: dict,
+    about: dict[Any, Any],
     *,
-    headline: dict,
-    figures: list,
-    recipe: dict,
-    baselines: Iterable[dict] = (),
-    thresholds: Iterable[dict] = (),
-    device_thresholds: Iterable[dict] = (),
-    data: dict | None = None,
-    **facts,
-) -> dict:
+    headline: dict[str, Any],
+    figures: list[Any],
+    recipe: dict[Any, Any],
+    baselines: Iterable[dict[Any, Any]] = (),
+    thresholds: Iterable[dict[Any, Any]] = (),
+    device_thresholds: Iterable[dict[Any, Any]] = (),
+    data: dict[Any, Any] | None = None,
+    **facts: Any,
+) -> dict[Any, Any]:
     """Builds a card without the entries that `publish` reads from the model.
 
     Args:
@@ -73,7 +73,7 @@ def build_card(
     }
 
 
-def training_record(command: str, *, seed: int, minutes: float) -> dict:
+def training_record(command: str, *, seed: int, minutes: float) -> dict[Any, Any]:
     """Returns the card's `recipe`: the training command, the seed, the versions and the date.
 
     Args:
@@ -92,7 +92,7 @@ def training_record(command: str, *, seed: int, minutes: float) -> dict:
 
 def export_row(
     exported: Export, figure: str, change: float | None, by_distance: float | None = None
-) -> dict:
+) -> dict[Any, Any]:
     """Returns an entry of a card's `exports`.
 
     Args:

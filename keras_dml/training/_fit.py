@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import sys
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Fitted(NamedTuple):
     """
 
     minutes: float
-    history: list
+    history: list[Any]
 
 
 def fit(
@@ -93,8 +93,8 @@ def fit(
     optimization: Optimization,
     folder: Path | None = None,
     resume: bool = False,
-    callbacks: tuple = (),
-    **compiled,
+    callbacks: tuple[Any, ...] = (),
+    **compiled: Any,
 ) -> Fitted:
     """Trains a model, prints progress, and writes a checkpoint after each epoch.
 

@@ -11,7 +11,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,11 +30,11 @@ RELATIVE_TOLERANCE = 1e-5  # float32 error after sixteen layers on another proce
 def publish(
     folder: Path,
     model: keras.Model,
-    card: dict,
+    card: dict[str, Any],
     golden_recordings: Recordings,
     curves: pathlib.Path | None = None,
     files: Sequence[pathlib.Path] = (),
-) -> dict:
+) -> dict[Any, Any]:
     """Writes a trained model into its folder of the zoo.
 
     The card's `model`, `embedding` and `golden` are read from the model. The new files are written
@@ -103,7 +103,7 @@ def publish(
     return card
 
 
-def update(folder: Path, **changes) -> dict:
+def update(folder: Path, **changes: Any) -> dict[Any, Any]:
     """Changes keys of a published card, and writes the page of the model again.
 
     Args:

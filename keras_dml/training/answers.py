@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -29,12 +30,12 @@ class Answers:
     unit: str = IMAGES
 
     @property
-    def headline(self) -> dict:
+    def headline(self) -> dict[str, Any]:
         """Returns the measured part of a card's `headline`."""
         unit = {} if self.groups is None else {"unit": self.unit, self.unit: self._sums()[1].size}
         return {"images": len(self.right), **unit, "rows": self.rows()}
 
-    def rows(self) -> list[dict]:
+    def rows(self) -> list[dict[str, Any]]:
         """Returns the accuracy with a 95 % confidence interval.
 
         Without groups this is the Wilson interval over images. With groups this is the bootstrap
@@ -48,7 +49,7 @@ class Answers:
             interval = self._bootstrap(self.right)
         return [{"metric": "accuracy", "value": float(self.right.mean()), "ci95": interval}]
 
-    def baselines(self, methods: Mapping[str, tuple]) -> list[dict]:
+    def baselines(self, methods: Mapping[str, tuple[Any, ...]]) -> list[dict[Any, Any]]:
         """Returns a card's `baselines`.
 
         Args:

@@ -1,6 +1,7 @@
 """Models that are fitted in closed form: linear discriminants (LDA) of lagged correlations."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -28,7 +29,7 @@ SHRINKAGE = 0.1  # shrinks the within-person covariance toward a multiple of the
 
 def correlation_model(
     windows: np.ndarray,
-    people: Sequence,
+    people: Sequence[Any],
     lags: Sequence[int],
     count: int,
     adapt_to: Recordings | None = None,
@@ -86,7 +87,7 @@ def correlation_features(
 
 
 def discriminant_model(
-    model: keras.Model, windows: Recordings, people: Sequence, count: int, limit: float = 2.0
+    model: keras.Model, windows: Recordings, people: Sequence[Any], count: int, limit: float = 2.0
 ) -> keras.Model:
     """Appends fitted linear discriminants to a model that computes features.
 
@@ -125,7 +126,9 @@ def outputs(model: keras.Model, windows: Recordings) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def discriminant_analysis(features: np.ndarray, people: Sequence, count: int, *scaling) -> Pipeline:
+def discriminant_analysis(
+    features: np.ndarray, people: Sequence[Any], count: int, *scaling: Any
+) -> Pipeline:
     """Fits principal components (PCA) and linear discriminants (LDA) that separate people.
 
     Args:
@@ -151,7 +154,7 @@ def discriminant_analysis(features: np.ndarray, people: Sequence, count: int, *s
 
 
 def linear_weights(
-    features: np.ndarray, people: Sequence, count: int
+    features: np.ndarray, people: Sequence[Any], count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Computes the kernel and the bias of the first linear discriminants between people.
 

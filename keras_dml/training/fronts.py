@@ -1,6 +1,7 @@
 """Applies fixed layers, such as `keras_dml.layers.GravityFrame`, to the inputs of a model."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,14 +10,14 @@ from keras_dml._typing import Recordings, Tensor
 BATCH = 256  # largest number of recordings of one length per batch
 
 
-def apply(layers: Sequence[Callable], x: Tensor) -> Tensor:
+def apply(layers: Sequence[Callable[..., Any]], x: Tensor) -> Tensor:
     """Applies layers one after the other to a tensor."""
     for layer in layers:
         x = layer(x)
     return x
 
 
-def outputs(layers: Sequence[Callable], recordings: Recordings) -> list[np.ndarray]:
+def outputs(layers: Sequence[Callable[..., Any]], recordings: Recordings) -> list[np.ndarray]:
     """Computes the outputs of layers for each recording.
 
     Args:

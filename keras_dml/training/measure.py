@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,15 +36,15 @@ class Measurement:
         trials: The `keras_dml.training.trials.Trials` of the card's `headline`.
     """
 
-    figures: list
+    figures: list[Any]
     trials: trials.Trials
 
     @functools.cached_property
-    def headline(self) -> dict:
+    def headline(self) -> dict[str, Any]:
         """Returns the measured part of a card's `headline`."""
         return pooled.headline(self.trials)
 
-    def baselines(self, methods: Mapping[str, tuple]) -> list[dict]:
+    def baselines(self, methods: Mapping[str, tuple[Any, ...]]) -> list[dict[Any, Any]]:
         """Returns a card's `baselines`.
 
         Args:
@@ -123,7 +123,7 @@ def pairwise_distances(model: keras.Model, recordings: Recordings) -> np.ndarray
     return inference.distance(model, embeddings, embeddings)
 
 
-def distance_unit(between: Callable[[list], np.ndarray], people: People) -> float:
+def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) -> float:
     """Computes the median distance between recordings of different people.
 
     Args:
@@ -147,7 +147,9 @@ def distance_unit(between: Callable[[list], np.ndarray], people: People) -> floa
     return median
 
 
-def figures(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> list[dict]:
+def figures(
+    distances: np.ndarray, subjects: Sequence[Any], sessions: Sequence[Any]
+) -> list[dict[Any, Any]]:
     """Computes the figures of both protocols, for 1 and for 5 observed recordings.
 
     All test people are enrolled. In the stricter protocol, people with fewer than five recordings
@@ -179,7 +181,9 @@ def figures(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> li
     return rows
 
 
-def proportion(protocol: str, metric: str, value: float, trials: int, **keys) -> dict:
+def proportion(
+    protocol: str, metric: str, value: float, trials: int, **keys: Any
+) -> dict[Any, Any]:
     """Returns a row of a card's `figures` for a fraction of trials.
 
     The row contains the binomial standard error of the fraction.
@@ -202,7 +206,7 @@ def proportion(protocol: str, metric: str, value: float, trials: int, **keys) ->
     }
 
 
-def summary(figures: list[dict]) -> str:
+def summary(figures: list[dict[Any, Any]]) -> str:
     """Formats figures as lines of text."""
     hidden = ("protocol", "n", "metric", "value", "stderr", "trials", "folds")
     return "\n".join(
@@ -213,7 +217,7 @@ def summary(figures: list[dict]) -> str:
     )
 
 
-def headline_summary(headline: dict) -> str:
+def headline_summary(headline: dict[str, Any]) -> str:
     """Formats a card's headline as lines of text."""
     counts = ", ".join(f"{value} {name}" for name, value in headline.items() if name != "rows")
     lines = [

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from keras_dml.zoo import catalog, headline
 
@@ -31,7 +32,7 @@ HEADS = (
 )
 
 
-def render(card: dict, images: Sequence[str] = ()) -> str:
+def render(card: dict[str, Any], images: Sequence[str] = ()) -> str:
     """Renders the page of a model in Markdown.
 
     Args:
@@ -211,7 +212,7 @@ def _recipe(card):
     )
 
 
-def figures(card: dict) -> str:
+def figures(card: dict[str, Any]) -> str:
     """Returns the figures of a card as a table, below their description."""
     notes = [card["figures_are"]] if "figures_are" in card else []
     if any(row.get("head") == "dol" for row in card["figures"]):
@@ -219,7 +220,7 @@ def figures(card: dict) -> str:
     return "\n\n".join([*notes, markdown_table(*figure_table(card))])
 
 
-def figure_table(card: dict) -> tuple[list[str], list[list]]:
+def figure_table(card: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     """Returns columns and rows of a card's figures, without empty columns.
 
     Args:
@@ -272,7 +273,7 @@ def _range_of_folds(row):
     return f"{low:.4g} to {high:.4g}"
 
 
-def thresholds(card: dict) -> str:
+def thresholds(card: dict[str, Any]) -> str:
     """Returns the sections about the thresholds of a card; an empty string without thresholds."""
     device = card.get("device_thresholds", [])
     sections = []
@@ -373,7 +374,7 @@ def rounded_up(rate: float) -> str:
     return f"{math.ceil(1000 * rate - 1e-9) / 10:g} %"
 
 
-def exports(card: dict) -> str:
+def exports(card: dict[str, Any]) -> str:
     """Returns the section about the exported files, or an empty string without exported files."""
     if not card["exports"]:
         return ""
@@ -412,7 +413,7 @@ def _or_dash(value):
     return "–" if value is None else value
 
 
-def markdown_table(columns: Sequence[str], rows) -> str:
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Returns a table in Markdown.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,9 @@ class People:
         [1, 2]
     """
 
-    signals: list
-    subjects: list
-    sessions: list
+    signals: list[Any]
+    subjects: list[Any]
+    sessions: list[Any]
 
     def __add__(self, recordings: People) -> People:
         return People(
@@ -42,11 +43,11 @@ class People:
         rows = np.arange(len(self.signals))[rows]
         return People(*([column[i] for i in rows] for column in vars(self).values()))
 
-    def select(self, people: Collection) -> People:
+    def select(self, people: Collection[Any]) -> People:
         """Returns the recordings of the given people."""
         return self.take([subject in people for subject in self.subjects])
 
-    def without(self, people: Collection) -> People:
+    def without(self, people: Collection[Any]) -> People:
         """Returns the recordings of all people except the given people."""
         return self.take([subject not in people for subject in self.subjects])
 
@@ -122,7 +123,7 @@ def _at_tempo(signal, tempo):
     return np.stack([np.interp(times, steps, x) for x in signal.T], axis=1).astype(np.float32)
 
 
-def folds(subjects: Iterable, count: int, seed: int = 0) -> list[list]:
+def folds(subjects: Iterable[Any], count: int, seed: int = 0) -> list[list[Any]]:
     """Divides people at random into disjoint groups whose sizes differ by at most 1.
 
     Args:

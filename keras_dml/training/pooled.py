@@ -6,6 +6,7 @@ All trials are decided by the same threshold. The 95 % intervals come from resam
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ BLOCKS, DAYS = "blocks", "days"
 SCORE = "least distance to the recordings enrolled"
 
 
-def rows(trials: Trials) -> list[dict]:
+def rows(trials: Trials) -> list[dict[str, Any]]:
     """Computes AUC, EER and TAR of all trials together, as rows of a card.
 
     Returns:
@@ -41,7 +42,7 @@ def rows(trials: Trials) -> list[dict]:
     ]
 
 
-def headline(trials: Trials) -> dict:
+def headline(trials: Trials) -> dict[str, Any]:
     """Computes the measured part of a card's `headline`.
 
     Returns:
@@ -63,7 +64,7 @@ def headline(trials: Trials) -> dict:
     }
 
 
-def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike) -> dict:
+def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike) -> dict[str, Any]:
     """Computes an entry of a card's `baselines`, which compares another method on the same trials.
 
     Args:
@@ -97,7 +98,9 @@ def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike)
     }
 
 
-def thresholds(trials: Trials, groups: Mapping[str, Mapping] | None = None) -> list[dict]:
+def thresholds(
+    trials: Trials, groups: Mapping[str, Mapping[Any, Any]] | None = None
+) -> list[dict[Any, Any]]:
     """Computes a card's `thresholds`. Rates that need more trials are omitted.
 
     Args:
@@ -117,7 +120,9 @@ def thresholds(trials: Trials, groups: Mapping[str, Mapping] | None = None) -> l
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
 
 
-def carried_thresholds(trials: Trials, unit: float, offset: float, words: str) -> list[dict]:
+def carried_thresholds(
+    trials: Trials, unit: float, offset: float, words: str
+) -> list[dict[Any, Any]]:
     """Computes a card's `thresholds` from trials of a cross-validation.
 
     Args:
@@ -134,7 +139,7 @@ def carried_thresholds(trials: Trials, unit: float, offset: float, words: str) -
     return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
 
 
-def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict:
+def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict[Any, Any]:
     """Computes the card's `imposters`: mean and standard deviation of the scores of false claims.
 
     Args:
@@ -149,7 +154,9 @@ def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) 
     return {"mean": float(scores.mean()), "stddev": float(scores.std())}
 
 
-def certificate(certified: evaluation.FalseAccepts | evaluation.Certificate, far: float) -> dict:
+def certificate(
+    certified: evaluation.FalseAccepts | evaluation.Certificate, far: float
+) -> dict[Any, Any]:
     """Describes for a card how well the false accept rate of a threshold is known.
 
     Args:

@@ -37,10 +37,10 @@ class Runs:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = pathlib.Path(folder)
+        self.folder: pathlib.Path = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def path(self, settings: dict) -> pathlib.Path:
+    def path(self, settings: dict[str, Any]) -> pathlib.Path:
         """Returns the path of a run's file.
 
         Args:
@@ -51,7 +51,7 @@ class Runs:
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return self.folder / f"{settings.get('name', 'run')}-{digest}.json"
 
-    def find(self, settings: dict) -> Any:
+    def find(self, settings: dict[str, Any]) -> Any:
         """Returns the result of a finished run, or None if the run is not finished.
 
         Raises:
@@ -67,7 +67,9 @@ class Runs:
                 f"{path} is damaged ({error}). Delete it to repeat the run."
             ) from error
 
-    def make(self, plan: Sequence[dict], run: Callable[[dict], Any], description: str) -> list:
+    def make(
+        self, plan: Sequence[dict[str, Any]], run: Callable[[dict[Any, Any]], Any], description: str
+    ) -> list[Any]:
         """Returns the results of all runs of a plan, in the plan's order. Only missing runs are
         run.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -88,7 +88,9 @@ class Trials:
         )
 
 
-def latest_against_earlier(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> Trials:
+def latest_against_earlier(
+    distances: np.ndarray, subjects: Sequence[Any], sessions: Sequence[Any]
+) -> Trials:
     """Compares each recording of a person's last session with everybody's earlier recordings.
 
     Args:
@@ -126,7 +128,7 @@ def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) 
     return _latest(distances, probes, people.subjects, people.sessions)
 
 
-def is_last_session(subjects: Sequence, sessions: Sequence) -> np.ndarray:
+def is_last_session(subjects: Sequence[Any], sessions: Sequence[Any]) -> np.ndarray:
     """Returns whether each recording belongs to its person's last session.
 
     Args:
@@ -145,7 +147,7 @@ def _latest(distances, probes, subjects, sessions):
 
 
 def against_gallery(
-    distances: np.ndarray, probes: Sequence, gallery: Sequence, unit: str = PEOPLE
+    distances: np.ndarray, probes: Sequence[Any], gallery: Sequence[Any], unit: str = PEOPLE
 ) -> Trials:
     """Compares every probe with everybody in a gallery.
 
@@ -172,7 +174,7 @@ def against_gallery(
 
 
 def from_pairs(
-    scores: ArrayLike, first: Sequence[int], second: Sequence[int], subjects: Sequence
+    scores: ArrayLike, first: Sequence[int], second: Sequence[int], subjects: Sequence[Any]
 ) -> Trials:
     """Returns trials between pairs of single recordings.
 
@@ -207,7 +209,9 @@ def concatenate(parts: Sequence[Trials]) -> Trials:
     return Trials(**arrays, recordings=np.concatenate(recordings), unit=parts[0].unit)
 
 
-def nearest_distances(distances: np.ndarray, owners: Sequence, names: Sequence) -> np.ndarray:
+def nearest_distances(
+    distances: np.ndarray, owners: Sequence[Any], names: Sequence[Any]
+) -> np.ndarray:
     """Computes the distance of each probe to the nearest recording of each person or class.
 
     Args:

@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from keras_dml.zoo import lookup, schema
 
@@ -36,7 +37,7 @@ def list_models(pattern: str = "*") -> list[str]:
     return fnmatch.filter(lookup.names(), pattern)
 
 
-def card(name: str | pathlib.Path) -> dict:
+def card(name: str | pathlib.Path) -> dict[str, Any]:
     """Reads the card of a model.
 
     The card describes the input, the data and their license, the error rates, the limits and the
@@ -87,7 +88,7 @@ def info(name: str | pathlib.Path) -> str:
     return f"{name}: {', '.join(parts)}"
 
 
-def input_in_words(card: dict) -> str:
+def input_in_words(card: dict[str, Any]) -> str:
     """Describes the input of a model, as in `6 channels at 100 Hz` or `images of 28 × 28 pixels, 1
     channel`."""
     described = card["input"]
@@ -97,7 +98,7 @@ def input_in_words(card: dict) -> str:
     return f"{channels} at {described['rate_hz']:g} Hz"
 
 
-def extent_in_words(card: dict) -> str:
+def extent_in_words(card: dict[str, Any]) -> str:
     """Describes the size of the input, as in `64 steps or more at 100 Hz` or `28 × 28 pixels`."""
     described = card["input"]
     if "size" in described:
@@ -112,7 +113,7 @@ def extent_in_words(card: dict) -> str:
     return f"{steps} at {described['rate_hz']:g} Hz"
 
 
-def known_in_words(card: dict) -> tuple[str, str]:
+def known_in_words(card: dict[str, Any]) -> tuple[str, str]:
     """Describes the numbers of people or classes in the training data and in the test data.
 
     Results are, for example, `("people", "135 trained on, 45 tested on")` and `("classes", ...)`.
@@ -130,14 +131,14 @@ def known_in_words(card: dict) -> tuple[str, str]:
     return what, f"{len(trained)} trained on, {len(tested)} tested on"
 
 
-def is_classifier(card: dict) -> bool:
+def is_classifier(card: dict[str, Any]) -> bool:
     """Returns whether a model is a `PrototypicalClassifier`."""
     from keras_dml import distances  # loads Keras
 
     return distances.declared(card["embedding"]["distance"]).is_learned
 
 
-def figures_in_words(card: dict) -> Iterator[str]:
+def figures_in_words(card: dict[str, Any]) -> Iterator[str]:
     """Describes the main result, and the accuracy under the strongest attack.
 
     Yields:
@@ -165,7 +166,7 @@ def _headline_in_words(headline):
     return f"{metric_in_words(row['metric'])} {figure} ({count})"
 
 
-def setting(row: dict) -> str:
+def setting(row: dict[str, Any]) -> str:
     """Describes the conditions of a figure, as in `20-way 1-shot` or `fgsm at 0.3, dol head`.
 
     The text is empty if the card gives no conditions.
@@ -186,7 +187,7 @@ def setting(row: dict) -> str:
     return ", ".join(str(part) for part in parts if part)
 
 
-def protocol_in_words(card: dict, row: dict) -> str:
+def protocol_in_words(card: dict[str, Any], row: dict[str, Any]) -> str:
     """Describes the protocol of a figure, as in `few shot` or `block verification`.
 
     If all recordings of a person are from one session, the text says "block" instead of "session",
@@ -201,7 +202,7 @@ def protocol_in_words(card: dict, row: dict) -> str:
     return words.replace("session", "block") if one_sitting else words
 
 
-def value_in_words(row: dict) -> str:
+def value_in_words(row: dict[str, Any]) -> str:
     """Formats a figure with its 95 % confidence interval or its standard error.
 
     Examples are `2.3 % [0.6 to 3.1]`, `99.31 % ± 0.08` and `0.9982 ± 0.0009`. If no error was
@@ -226,7 +227,7 @@ def value_in_words(row: dict) -> str:
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
 
 
-def change_in_words(row: dict) -> str:
+def change_in_words(row: dict[str, Any]) -> str:
     """Formats the change of a figure by an export, as in `-0.0004`, or a dash if it is unknown.
 
     Args:
@@ -250,7 +251,7 @@ def _without_error(row):
     return f"{100 * row['value']:g} %{limits.get(row['value'], '')}"
 
 
-def is_rate(row: dict) -> bool:
+def is_rate(row: dict[str, Any]) -> bool:
     """Returns whether a figure is printed in percent."""
     return row["metric"].startswith(RATES)
 
@@ -283,7 +284,7 @@ def points(value: float, bounds: Sequence[float]) -> str:
     return f"{100 * value:.{_digits(bounds)}f} points [{percents(bounds, unit='')}]"
 
 
-def far_interval(row: dict) -> Sequence[float]:
+def far_interval(row: dict[str, Any]) -> Sequence[float]:
     """Returns the 95 % confidence interval of the false accept rate of a threshold.
 
     If the threshold was chosen on the same people on whom its rate was measured, the function
@@ -297,7 +298,7 @@ def far_interval(row: dict) -> Sequence[float]:
     return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
 
 
-def tries_in_words(row: dict) -> tuple[str, ...]:
+def tries_in_words(row: dict[str, Any]) -> tuple[str, ...]:
     """Formats the rates of a threshold for one try and for several tries, for the columns `TRIES`.
 
     Args:
@@ -339,7 +340,7 @@ def _digits(bounds):
     return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
-def read_json(path: pathlib.Path) -> dict:
+def read_json(path: pathlib.Path) -> dict[Any, Any]:
     """Reads a JSON file.
 
     A number that is too large for a float becomes infinity. `schema.validate` then raises an error

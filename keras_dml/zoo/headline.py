@@ -1,6 +1,7 @@
 """Main result (`headline`) of a card, as text and as a table with the results of other methods."""
 
 from collections.abc import Callable
+from typing import Any
 
 from keras_dml.zoo import catalog
 
@@ -20,7 +21,7 @@ _KINDS = {
 }
 
 
-def verdict(card: dict) -> str:
+def verdict(card: dict[str, Any]) -> str:
     """Names each method without a network that the model does not beat, in sentences.
 
     The text is part of the first paragraph of a model page. It is empty if the model beats all
@@ -30,7 +31,7 @@ def verdict(card: dict) -> str:
     return "".join(f" {sentence}" for sentence in sentences if sentence)
 
 
-def gain(baseline: dict) -> tuple[float, float]:
+def gain(baseline: dict[str, Any]) -> tuple[float, float]:
     """Returns how much better the model is than a method, and the lower bound of this gain.
 
     Args:
@@ -61,7 +62,7 @@ def _unbeaten(baseline):
     )
 
 
-def words(card: dict) -> str:
+def words(card: dict[str, Any]) -> str:
     """Describes the trials of the main result, the choice of the method and the intervals."""
     headline = card["headline"]
     if "unmeasured" in headline:
@@ -98,13 +99,13 @@ def _tests(card):
     return " The value p is from McNemar's exact test, two-sided." if tested else ""
 
 
-def described(baseline: dict) -> str:
+def described(baseline: dict[str, Any]) -> str:
     """Returns the name, the kind and the description of a baseline as one text."""
     return f"{baseline['name']} ({_KINDS[baseline['kind']]}): {baseline['what']}"
 
 
 def table(
-    card: dict, describe: Callable[[dict], str] = described
+    card: dict[str, Any], describe: Callable[[dict[Any, Any]], str] = described
 ) -> tuple[list[str], list[list[str]]]:
     """Returns a table with a row for the model and a row for each baseline.
 

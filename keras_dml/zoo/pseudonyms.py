@@ -3,12 +3,13 @@
 import hashlib
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 COST = 2**12  # cost of scrypt, about 10 ms per name, which slows down tests of lists of names
 BYTES = 16
 
 
-def numbered(names: Iterable[str]) -> dict:
+def numbered(names: Iterable[str]) -> dict[Any, Any]:
     """Returns entries for the `data` of a card that do not contain the names of the people.
 
     Args:
@@ -31,7 +32,7 @@ class TrainedOn:
         data: Entry `data` of a card.
     """
 
-    def __init__(self, data: dict) -> None:
+    def __init__(self, data: dict[Any, Any]) -> None:
         digests = data.get("digests")
         self._salt = None if digests is None else bytes.fromhex(digests["salt"])
         people = data.get("train_subjects", ()) if digests is None else digests["people"]

@@ -23,9 +23,9 @@ WEIGHTS = "model.weights.h5"
 # embedding of a test recording). The embedding of another model has a relative error above 1.
 MAX_TOLERANCE = 0.1
 MAX_MESSAGE = 300  # characters printed of a message of Keras, which may quote the whole file
-OWN_CARD = {key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")} | {
-    "quality?": schema.QUALITY
-}
+OWN_CARD: dict[str, Any] = {
+    key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")
+} | {"quality?": schema.QUALITY}
 _AGAIN = "Install the package again, or run the model's recipe."
 _COPY = "Copy it again from the original, or save it again by `model.save`."
 _AS_CLASS = (
@@ -77,7 +77,7 @@ def load(name: Path) -> keras.Model:
     return model
 
 
-def card_of(model: keras.Model) -> dict | None:
+def card_of(model: keras.Model) -> dict[Any, Any] | None:
     """Returns the card of a model that `load` returned, or None.
 
     The function also accepts the encoder of such a model.

@@ -90,15 +90,15 @@ LARGEST = sys.float_info.max
 
 # In a schema, a dict lists keys, a list of one entry describes each item of a list, a tuple lists
 # alternatives, and a function checks a value. A key that ends with ? may be missing.
-RECORDINGS = {
+RECORDINGS: dict[str, Any] = {
     "channels": [text],
     "units": [text],
     "rate_hz": number,
     "dtype": text,
     "length": [whole_or_null],
 }
-IMAGES = {"channels": [text], "units": [text], "size": [whole], "dtype": text}
-OF_PEOPLE = {
+IMAGES: dict[str, Any] = {"channels": [text], "units": [text], "size": [whole], "dtype": text}
+OF_PEOPLE: dict[str, Any] = {
     "builder": text,
     "licence": text,
     "train_subjects": [text],
@@ -108,7 +108,7 @@ OF_PEOPLE = {
 }
 # `split` says how test data differ from training data: other images of the same classes, other
 # classes, or another domain.
-OF_CLASSES = {
+OF_CLASSES: dict[str, Any] = {
     "builder": text,
     "licence": text,
     "train_classes": [text],
@@ -116,7 +116,7 @@ OF_CLASSES = {
     "split": text,
     "consent": text,
 }
-FIGURE = {
+FIGURE: dict[str, Any] = {
     "protocol": text,
     "n": whole,
     "metric": text,
@@ -140,7 +140,7 @@ FIGURE = {
 # `repeats` says how the recordings of a person were made: on several days, as blocks of one
 # session, or with enrolled recordings of other people.
 POOLED = {"metric": text, "value": number, "ci95": interval}
-HEADLINE_OF_PEOPLE = {
+HEADLINE_OF_PEOPLE: dict[str, Any] = {
     "trials": text,
     "repeats": repeats,
     "people": whole,
@@ -152,10 +152,15 @@ HEADLINE_OF_PEOPLE = {
     "rows": [POOLED],
 }
 UNMEASURED = {"unmeasured": text}  # reason why there are no figures
-HEADLINE_OF_IMAGES = {"trials": text, "images": whole, "unit?": text, "rows": [POOLED]}
+HEADLINE_OF_IMAGES: dict[str, Any] = {
+    "trials": text,
+    "images": whole,
+    "unit?": text,
+    "rows": [POOLED],
+}
 # Results of another method on the same trials. `difference` is the figure of the model minus the
 # figure of the method. Classifiers of images also have the p-value of McNemar's exact test.
-BASELINE = {
+BASELINE: dict[str, Any] = {
     "name": text,
     "what": text,
     "kind": kind_of_baseline,
@@ -191,7 +196,7 @@ BEST_OF_TRIES = {
 # missing if the threshold was set with the published file. `method` says whether the rate was
 # counted or extrapolated. The interval of the rate is in `certificate`, or in `far_ci95` for cards
 # without `certificate`.
-THRESHOLD = {
+THRESHOLD: dict[str, Any] = {
     "far": number,
     "value": number,
     "trials": whole,
@@ -210,7 +215,7 @@ THRESHOLD = {
 # Distances of false claims by people outside the training data, in units of the published file.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
 # Thresholds for another distance, which files for devices compute instead of the model's distance.
-DEVICE_THRESHOLD = {**THRESHOLD, "distance": text}
+DEVICE_THRESHOLD: dict[str, Any] = {**THRESHOLD, "distance": text}
 EXPORT = {
     "format": text,
     "quantization?": text_or_null,
@@ -230,7 +235,7 @@ QUALITY = {
     "sha256?": digest,
 }
 
-CARD = {
+CARD: dict[str, Any] = {
     "name": text,
     "task": text,
     "paper": text,
@@ -278,7 +283,7 @@ def problems(card: Any, wanted: Any = CARD) -> list[str]:
     return result if result or wanted is not CARD else list(_contradictions(card))
 
 
-def validate(card: Any, title: str, wanted: Any = CARD) -> dict:
+def validate(card: Any, title: str, wanted: Any = CARD) -> dict[str, Any]:
     """Checks a card and returns it unchanged.
 
     Args:

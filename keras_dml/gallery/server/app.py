@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -174,7 +174,7 @@ STATIC = {  # files that do not reveal anything about the gallery
 OPENAPI = "/openapi.json"
 OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}  # paths that need no token
 TOKEN = HTTPBearer(auto_error=False, description="A token, if the server requires one.")
-PROBLEMS = {
+PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": schemas.Problem, "description": text}
     for code, text in {
         401: "The token is missing or wrong",
@@ -236,7 +236,7 @@ def _check_rights(request: Request):
         raise HTTPException(403, "This token may only verify. Send a token that may do everything.")
 
 
-def _add(app: FastAPI, route: Route, handler: Callable):
+def _add(app: FastAPI, route: Route, handler: Callable[..., Any]):
     options = {}
     if route.fields is not None:
         options["openapi_extra"] = requests.described(route.fields)
@@ -262,7 +262,7 @@ def _content(path: pathlib.Path) -> bytes:
     return content
 
 
-def _sender(content: bytes, media_type: str) -> Callable:
+def _sender(content: bytes, media_type: str) -> Callable[..., Any]:
     """Returns a handler that responds with a fixed content."""
 
     async def send():

@@ -6,7 +6,9 @@ from keras_dml import _messages
 from keras_dml._typing import Path
 from keras_dml.gallery.server.threads import Busy
 
-STATUSES = {  # the first type that fits decides; clients see the message of the error
+STATUSES: dict[
+    type[Exception], int
+] = {  # the first type that fits decides; clients see the message of the error
     KeyError: 404,
     TimeoutError: 503,
     ImportError: 501,
@@ -15,7 +17,7 @@ STATUSES = {  # the first type that fits decides; clients see the message of the
 }
 CLOSED = (503, "The server cannot use its gallery or its disk now. Its log states why.")
 BUSY = (503, "The server has too many requests. Send this one again in a second.")
-KINDS = (*STATUSES, OSError, Busy)
+KINDS: tuple[type[Exception], ...] = (*STATUSES, OSError, Busy)
 NAMES = {  # how the interface spells arguments and functions in messages
     "calibrate()": "`keras-dml calibrate`",
     "calibrate_listening()": "`keras-dml calibrate --window SECONDS`",

@@ -23,7 +23,7 @@ MOST_OF_CLIENT = 4  # processes of one client; a client with slow files must not
 MOST_WAITING = 64  # requests that wait for a process
 MOST_IDLE = 2  # processes that wait for a request
 COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
-ERRORS = {"value": ValueError, "import": ImportError, "system": OSError}
+ERRORS: dict[str, type[Exception]] = {"value": ValueError, "import": ImportError, "system": OSError}
 
 
 class ReadingTimeout(ValueError):
@@ -55,7 +55,7 @@ class Readers:
             while self._idle:
                 self._idle.pop().end()
 
-    async def run(self, client: str, function: Callable[[Callable], Any]) -> Any:
+    async def run(self, client: str, function: Callable[[Callable[..., Any]], Any]) -> Any:
         """Runs a function that reads files, and returns the result.
 
         Args:

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import tempfile
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import Depends, Request
@@ -32,11 +32,11 @@ class Sent:
         fields: The other fields, an instance of a class in `schemas`.
     """
 
-    files: list
+    files: list[Any]
     fields: BaseModel
 
 
-def reader(model: type[BaseModel]) -> Callable:
+def reader(model: type[BaseModel]) -> Callable[..., Any]:
     """Returns a FastAPI dependency that reads the recordings and fields of a request.
 
     Args:
@@ -64,7 +64,7 @@ def reader(model: type[BaseModel]) -> Callable:
     return read
 
 
-def described(model: type[BaseModel]) -> dict:
+def described(model: type[BaseModel]) -> dict[Any, Any]:
     """Returns the OpenAPI description of the body of a request with recordings.
 
     Args:

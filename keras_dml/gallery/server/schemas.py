@@ -3,7 +3,7 @@
 Responses contain no embeddings and, by default, no scores.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -57,7 +57,7 @@ class Reading(BaseModel):
         None, description="Longest gap to interpolate, in seconds."
     )
 
-    def options(self):
+    def options(self) -> dict[str, Any]:
         """Returns the options for `keras_dml.gallery.files.Reader`."""
         fields = {name: getattr(self, name) for name in Reading.model_fields}
         # older galleries store `resample` False if nothing was resampled

@@ -32,7 +32,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for origin in self.origins:
             check_origin(origin)
 

@@ -14,7 +14,7 @@ class Busy(Exception):
     """Error for a request that arrives while too many requests wait."""
 
 
-async def in_thread(function: Callable, *args: Any) -> Any:
+async def in_thread(function: Callable[..., Any], *args: Any) -> Any:
     """Runs a function in a new daemon thread, and returns the result."""
     future = asyncio.get_running_loop().create_future()
     _start(lambda: _run(future, function, args), "request")
@@ -32,7 +32,7 @@ class Turns:
         self._queue = queue.Queue(MOST_WAITING)
         self._is_started, self._lock = False, threading.Lock()
 
-    async def run(self, function: Callable, *args: Any) -> Any:
+    async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Runs a function after the functions that were added before, and returns the result.
 
         Raises:

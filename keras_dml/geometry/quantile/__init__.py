@@ -11,5 +11,5 @@ __all__ = ["evaluate", "initial_alpha", "knots", "quantiles"]
 __getattr__, *_ = lazy_loader.attach(__name__, _SUBMODULES)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*__all__, *_SUBMODULES])

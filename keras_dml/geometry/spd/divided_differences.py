@@ -8,7 +8,7 @@ ratio minus one.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keras_dml._backend import ops
 from keras_dml._typing import Tensor
@@ -24,9 +24,9 @@ class Function(NamedTuple):
         slope: `f'(a)`.
     """
 
-    value: Callable
-    rise: Callable
-    slope: Callable
+    value: Callable[..., Any]
+    rise: Callable[..., Any]
+    slope: Callable[..., Any]
 
 
 def quotients(

@@ -9,6 +9,7 @@ Rectified matrices have equal eigenvalues by construction. Second derivatives ar
 
 import numbers
 from collections.abc import Callable
+from typing import Any
 
 from keras_dml._backend import ops
 from keras_dml._typing import Tensor
@@ -198,7 +199,7 @@ def check_epsilon(epsilon: float) -> float:
 
 
 def spectral_function(
-    function: differences.Function, x: Tensor, floor: Callable | float | None = None
+    function: differences.Function, x: Tensor, floor: Callable[..., Any] | float | None = None
 ) -> Tensor:
     """Computes `U f(max(L, floor)) U'` of matrices `U L U'`, with the exact derivative as custom
     gradient.
@@ -228,8 +229,8 @@ def value(
     function: differences.Function,
     values: Tensor,
     vectors: Tensor,
-    floor: Callable | float | None = None,
-    product: Callable = ops.matmul,
+    floor: Callable[..., Any] | float | None = None,
+    product: Callable[..., Any] = ops.matmul,
 ) -> Tensor:
     """Computes `U f(max(L, floor)) U'`, shape `(..., n, n)`, from eigenvalues L and eigenvectors U.
     Arguments are the same as in `derivative`."""
@@ -244,8 +245,8 @@ def derivative(
     values: Tensor,
     vectors: Tensor,
     upstream: Tensor,
-    floor: Callable | float | None = None,
-    product: Callable = ops.matmul,
+    floor: Callable[..., Any] | float | None = None,
+    product: Callable[..., Any] = ops.matmul,
 ) -> Tensor:
     """Computes the gradient in x of `sum(upstream * U f(max(L, floor)) U')`, shape `(..., n, n)`.
 

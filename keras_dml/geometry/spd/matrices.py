@@ -40,13 +40,13 @@ def symmetric_part(x: Tensor) -> Tensor:
     return (x + transposed(x)) / 2
 
 
-def congruence(frame: Tensor, x: Tensor, product: Callable = ops.matmul) -> Tensor:
+def congruence(frame: Tensor, x: Tensor, product: Callable[..., Any] = ops.matmul) -> Tensor:
     """Computes `frame x frame'`, shape `(..., m, m)`, from a frame `(..., m, n)` and matrices
     `(..., n, n)`."""
     return product(product(frame, x), transposed(frame))
 
 
-def composed(vectors: Tensor, values: Tensor, product: Callable = ops.matmul) -> Tensor:
+def composed(vectors: Tensor, values: Tensor, product: Callable[..., Any] = ops.matmul) -> Tensor:
     """Computes `vectors diag(values) vectors'`, shape `(..., n, n)`, from vectors `(..., n, m)` and
     values `(..., m)`."""
     return product(vectors * values[..., None, :], transposed(vectors))

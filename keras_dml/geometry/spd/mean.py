@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +138,7 @@ def karcher_mean(
     return mean
 
 
-def spectral(function: Callable, x: np.ndarray) -> np.ndarray:
+def spectral(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     """Applies a function to the eigenvalues of symmetric matrices, shape `(..., n, n)`, with
     NumPy."""
     values, vectors = np.linalg.eigh((x + np.swapaxes(x, -1, -2)) / 2)

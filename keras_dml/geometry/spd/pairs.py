@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 from keras_dml._backend import ops
 from keras_dml._typing import Tensor
@@ -70,7 +71,9 @@ def two_sets(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def in_blocks(function: Callable, x: Tensor, y: Tensor, max_bytes: float | None) -> Tensor:
+def in_blocks(
+    function: Callable[..., Any], x: Tensor, y: Tensor, max_bytes: float | None
+) -> Tensor:
     """Computes `function(x, y)`, shape `(n, m)`, in blocks of rows of `x`.
 
     Args:

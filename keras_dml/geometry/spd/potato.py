@@ -7,6 +7,8 @@ Statistics have no gradient, because they were computed from embeddings of earli
 
 import numbers
 import typing
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +68,10 @@ def log_distance(distance: Tensor, min_distance: float = MIN_DISTANCE) -> Tensor
 
 # Functions of a distance. The statistics hold the mean and the standard deviation of a function's
 # values.
-SCALES = {"geometric": log_distance, "arithmetic": lambda distance, min_distance: distance}
+SCALES: dict[str, Callable[..., Any]] = {
+    "geometric": log_distance,
+    "arithmetic": lambda distance, min_distance: distance,
+}
 
 
 def log_distances(centers: Tensor, x: Tensor) -> Tensor:

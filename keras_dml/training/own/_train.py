@@ -9,6 +9,7 @@ import pathlib
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,14 +66,14 @@ class Trained:
 
     folder: pathlib.Path
     method: str
-    leaderboard: list
-    card: dict
-    refused: dict
+    leaderboard: list[Any]
+    card: dict[str, Any]
+    refused: dict[Any, Any]
     not_exported: str | None = None
-    notes: dict = dataclasses.field(default_factory=dict)
+    notes: dict[Any, Any] = dataclasses.field(default_factory=dict)
     resampled_hz: float | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.leaderboard:
             return self.card["headline"]["unmeasured"]
         table = f"{leaderboard.CHOSEN_FROM}\n{leaderboard.text(self.leaderboard)}"
@@ -82,7 +83,7 @@ class Trained:
 def train(
     recordings: Recordings,
     people: Sequence[str],
-    sessions: Sequence | None = None,
+    sessions: Sequence[Any] | None = None,
     *,
     channels: str | Sequence[str],
     rate_hz: float,

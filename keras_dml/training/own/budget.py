@@ -7,7 +7,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_dml._backend import keras
 
@@ -159,7 +159,7 @@ class Watch(keras.callbacks.Callback):
         self._budget, self._steps, self._epoch = budget, steps, epoch
         self._last, self.fewer = None, None
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         now = time.monotonic()
         self._budget.record_epoch(self._epoch, None if self._last is None else now - self._last)
         self._last = now

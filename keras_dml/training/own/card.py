@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def describe_too_few(people: int, measurable: int) -> str:
     )
 
 
-def rate_support(method: Evaluation) -> dict:
+def rate_support(method: Evaluation) -> dict[Any, Any]:
     """Computes which false accept rates the number of people supports.
 
     Args:
@@ -101,7 +102,7 @@ def rate_support(method: Evaluation) -> dict:
     }
 
 
-def describe_support(support: dict) -> str:
+def describe_support(support: dict[Any, Any]) -> str:
     """Describes in words which false accept rates the number of people supports.
 
     Args:
@@ -122,7 +123,9 @@ def describe_support(support: dict) -> str:
     )
 
 
-def build(trained: TrainedModel, gate: dict, command: str, minutes: float) -> dict:
+def build(
+    trained: TrainedModel, gate: dict[Any, Any], command: str, minutes: float
+) -> dict[Any, Any]:
     """Builds the card without the entries that `publish` reads from the model.
 
     Args:
@@ -183,7 +186,7 @@ def _people(trained):
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
 
-def thresholds(trained: TrainedModel) -> dict:
+def thresholds(trained: TrainedModel) -> dict[Any, Any]:
     """Computes the card's `thresholds` and `imposters`.
 
     The values are computed with the models of the groups and converted to units of the model that

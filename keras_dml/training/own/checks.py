@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ MOST_LEFT_OUT = 0.8  # largest fraction of recordings that may be left out
 def select_usable(
     recordings: Recordings,
     people: Sequence[str],
-    sessions: Sequence | None,
+    sessions: Sequence[Any] | None,
     names: Sequence[str],
     usual: Usual,
 ) -> tuple[People, list[str], Usual, dict[str, str]]:
@@ -148,7 +148,7 @@ def _distinct_rows(recordings, people, rows, names, refused):
     return distinct
 
 
-def number_sessions(people: Sequence[str], sessions: Sequence) -> list[int]:
+def number_sessions(people: Sequence[str], sessions: Sequence[Any]) -> list[int]:
     """Numbers the sessions of each person in their order, from 1.
 
     The session None comes first. Names with equal numbers, such as `1` and `01`, keep the order in
@@ -187,10 +187,10 @@ def summarize(refused: dict[str, str]) -> Message:
 
 def check_lists(
     recordings: Recordings,
-    people: Sequence,
-    sessions: Sequence | None,
-    names: Sequence | None,
-) -> tuple[list, list[str], list, list[str]]:
+    people: Sequence[Any],
+    sessions: Sequence[Any] | None,
+    names: Sequence[Any] | None,
+) -> tuple[list[Any], list[str], list[Any], list[str]]:
     """Checks that all lists have one entry per recording.
 
     Returns:

@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Evaluation:
     method: Method
     parts: tuple[Trials, ...]
     seconds: float
-    nested: dict = dataclasses.field(default_factory=dict)
+    nested: dict[Any, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def trials(self) -> Trials:

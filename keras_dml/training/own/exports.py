@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pathlib
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from keras_dml.training.own.task import Task, measurable, thin
 from keras_dml.training.people import People
 from keras_dml.zoo import catalog, lookup, reading
 
-QUANTIZATIONS = {"float32": None, "float16": "float16"}
+QUANTIZATIONS: dict[str, str | None] = {"float32": None, "float16": "float16"}
 MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person, of enrolled recordings or probes
 EXAMPLES = 16  # number of recordings on which a file is compared with Keras
 ARE = (
@@ -34,7 +35,7 @@ def remove(folder: pathlib.Path) -> None:
         path(folder, numbers).unlink(missing_ok=True)
 
 
-def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict, str | None]:
+def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[Any, Any], str | None]:
     """Writes TFLite files that contain only builtin operators, and adds them to the card.
 
     Args:

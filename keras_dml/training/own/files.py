@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import pathlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,16 +38,16 @@ class Files(NamedTuple):
         resampled_hz: Rate to which the recordings were resampled. None if they were not resampled.
     """
 
-    recordings: list
-    people: list
-    sessions: list
-    names: list
-    files: list
-    channels: tuple
-    units: tuple
+    recordings: list[Any]
+    people: list[Any]
+    sessions: list[Any]
+    names: list[Any]
+    files: list[Any]
+    channels: tuple[Any, ...]
+    units: tuple[Any, ...]
     rate_hz: float
-    refused: dict
-    notes: dict
+    refused: dict[Any, Any]
+    notes: dict[Any, Any]
     resampled_hz: float | None = None
 
 
@@ -57,7 +57,7 @@ class _File(NamedTuple):
     number: int
     name: str
     entry: recordings.Listed
-    pieces: list | None
+    pieces: list[Any] | None
 
 
 def train_folder(
@@ -70,7 +70,7 @@ def train_folder(
     time_unit: str | None = None,
     max_gap: float | None = None,
     units: str | Sequence[str] | None = None,
-    **options,
+    **options: Any,
 ) -> Trained:
     """Trains a model on the recordings of a folder or of a table.
 
@@ -143,7 +143,7 @@ def read(
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
     resample_hz: float | None = None,
-    **times,
+    **times: Any,
 ) -> Files:
     """Reads the recordings of a folder that have the same channels, units and rate.
 

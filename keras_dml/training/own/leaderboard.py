@@ -6,7 +6,7 @@ import csv
 import io
 import pathlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_dml import evaluation, reports
 from keras_dml._files import write_text
@@ -28,7 +28,7 @@ CHOSEN_FROM = (
 COLUMNS = ("method", "EER", "AUC", catalog.metric_in_words(TAR), "seconds")
 
 
-def rows(evaluations: list[Evaluation], chosen: Method) -> list[dict]:
+def rows(evaluations: list[Evaluation], chosen: Method) -> list[dict[str, Any]]:
     """Returns one dict per method, the best method first.
 
     Args:
@@ -50,7 +50,7 @@ def _row(evaluated, is_chosen):
     }
 
 
-def cells(leaderboard: list[dict]) -> Iterator[tuple[str, ...]]:
+def cells(leaderboard: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     """Yields the texts of each row for the columns `COLUMNS`.
 
     Args:
@@ -66,7 +66,7 @@ def cells(leaderboard: list[dict]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def text(leaderboard: list[dict]) -> str:
+def text(leaderboard: list[dict[str, Any]]) -> str:
     """Formats the leaderboard as lines of text. The text is empty if the leaderboard is empty."""
     lines = [COLUMNS, *cells(leaderboard)] if leaderboard else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -76,7 +76,7 @@ def text(leaderboard: list[dict]) -> str:
     return "\n".join("  ".join(line).rstrip() for line in padded)
 
 
-def headline(card: dict) -> str:
+def headline(card: dict[str, Any]) -> str:
     """Formats the main result of the model, which includes the choice of its method.
 
     Args:
@@ -85,7 +85,7 @@ def headline(card: dict) -> str:
     return f"{card['name']}: {', '.join(catalog.figures_in_words(card))}. {card['choice']}"
 
 
-def save(leaderboard: list[dict], folder: pathlib.Path) -> None:
+def save(leaderboard: list[dict[str, Any]], folder: pathlib.Path) -> None:
     """Writes the leaderboard to a CSV file and a JSON file.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,8 @@ class Learner(NamedTuple):
     model: keras.Model
     batches: keras.utils.PyDataset
     optimization: training.Optimization
-    compiled: dict
-    callbacks: tuple = ()
+    compiled: dict[Any, Any]
+    callbacks: tuple[Any, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Method:
     name: str
     what: str
     paper: str
-    fit: Callable | None = None
-    learner: Callable | None = None
+    fit: Callable[..., Any] | None = None
+    learner: Callable[..., Any] | None = None
     learns: bool = True
     weights: str | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -167,7 +168,9 @@ def qp_wl(task: Task, people: People, steps: int) -> Learner:
     )
 
 
-def pairs(task: Task, people: People, most: int, steps: int, vary: Callable) -> NPairSampler:
+def pairs(
+    task: Task, people: People, most: int, steps: int, vary: Callable[..., Any]
+) -> NPairSampler:
     """Creates batches with two windows of each person, from different sessions if possible.
 
     Args:

@@ -12,7 +12,7 @@ import json
 import pathlib
 import shutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _replaceable_folder = functools.partial(
 )
 
 
-def digest(task: Task, people: People, settings: dict) -> str:
+def digest(task: Task, people: People, settings: dict[str, Any]) -> str:
     """Computes a digest of everything that influences a training.
 
     Args:
@@ -71,9 +71,9 @@ class UnfinishedFolder:
     """
 
     def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:
-        self.path = _replaceable_folder(pathlib.Path(out) / UNFINISHED)
+        self.path: pathlib.Path = _replaceable_folder(pathlib.Path(out) / UNFINISHED)
         self._made_of, self._methods = made_of, list(methods)
-        self.resume = resume and (self.path / PLAN).is_file()
+        self.resume: bool = resume and (self.path / PLAN).is_file()
         if not self.resume:
             shutil.rmtree(self.path, ignore_errors=True)
         self._plan = self._read() if self.resume else None
