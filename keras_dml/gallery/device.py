@@ -1,4 +1,4 @@
-"""Exports a gallery to a folder for a device that decides with only NumPy and LiteRT."""
+"""Exports a gallery to a folder from which a device decides with NumPy and LiteRT."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
 )  # fmt: skip
 AFFINE_INVARIANT = "affine_invariant"  # distance that decide.py computes
 SCRIPT = pathlib.Path(__file__).with_name("_decide.py")
-MARGIN = 2.0  # factor for the tolerance, because other devices round differently
+MARGIN = 2.0  # factor by which the tolerance grows, because other devices round differently
 LEAST_TOLERANCE = 1e-4  # as a fraction of the largest score
 
 
@@ -58,7 +58,7 @@ class DeviceGallery:
 
     @property
     def limit(self) -> str:
-        """The threshold in words."""
+        """The threshold and its false accept rate, as text."""
         return limit_in_words(self, distances=True)
 
 
@@ -208,15 +208,15 @@ def _golden(gallery, count):
     """
     typical, _ = trials.examples(inputs.from_model(gallery.model))
     probe = max(typical, key=len)
-    z = gallery._model.embed([probe])  # no quality gate, which may refuse noise
+    z = gallery._model.embed([probe])  # without the quality gate, which may refuse noise
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
     finite = [(person, score) for person, score in nearest if np.isfinite(score)]
     if not finite:
         raise ValueError(
             Message(
                 "{path} gives no score to test the files for a device, because for every person a "
-                "recording of noise is nearest to a recording of an imposter, stored by "
-                "{reject()}. Enroll more recordings.",
+                "recording of noise is nearest to an imposter recording that {reject()} stored. "
+                "Enroll more recordings.",
                 path=gallery.path,
             )
         )
@@ -264,14 +264,14 @@ def _about(gallery, threshold, people):
     rule = (
         "accept if the mean, over the observed recordings, of the least distance to the enrolled "
         f"recordings of the person is at most {threshold.value:.6g}, unless an observed recording "
-        "is nearer to a recording marked as not the person's"
+        "is nearer to a recording that `reject` stored as an imposter of the person"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
         "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
         "distance": _distance_in_words(gallery._model.distance),
         "threshold": {**dataclasses.asdict(threshold), "rule": rule},
-        "model": {  # without the folder of the model on this machine
+        "model": {  # the path of the model on this machine is removed
             "name": pathlib.Path(gallery._model.name).name,
             "fingerprint": gallery._model.fingerprint,
         },

@@ -16,8 +16,8 @@ class MeanTemplate:
 
     A mean template can replace all templates (stored embeddings) of a person to save memory.
     Recordings can be added to a mean template and removed from it, and two mean templates can be
-    merged. All results are exact and do not depend on the order. This holds for distances whose
-    mean is an average of points (`Distance.has_mean`):
+    merged. All results are exact and do not depend on the order. Mean templates exist for distances
+    whose mean is an average of points (`Distance.has_mean`):
 
     - For the 2-Wasserstein distance, the points are quantile functions. Their average is the
       barycenter.
@@ -105,7 +105,8 @@ class MeanTemplate:
         """Returns the mean template without one of the recordings in it.
 
         Args:
-            embedding: Embedding of a recording in the template. The method cannot check this.
+            embedding: Embedding of the recording. The method cannot check that the template
+                contains this recording.
 
         Raises:
             ValueError: If the template has only one recording.

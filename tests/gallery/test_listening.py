@@ -261,7 +261,7 @@ def test_a_boundary_of_an_earlier_version_is_refused(gallery, model):
         database.execute("UPDATE boundaries SET found = json_remove(found, '$.accepts_by')")
     with Gallery(gallery.path, model) as again:
         assert again.boundaries[FAR].accepts_by == "mean"
-        assert "refused by `listen`" in str(again.boundaries[FAR])
+        assert "`listen` refuses" in str(again.boundaries[FAR])
         for far in (None, FAR):
             with pytest.raises(ValueError, match="FAR 10 %.*`calibrate_listening`"):
                 again.listen("alice", far=far)
