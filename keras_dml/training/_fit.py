@@ -143,10 +143,11 @@ def fit(
 class Checkpoint(keras.callbacks.Callback):
     """Callback that saves a checkpoint after each epoch.
 
-    A checkpoint holds weights, optimizer, random states, history and duration. The folder of the
-    checkpoint is written completely or not at all. `keras.callbacks.BackupAndRestore` does not save
+    A checkpoint holds weights, optimizer, random states, history and duration. If writing is
+    interrupted, the previous checkpoint remains. `keras.callbacks.BackupAndRestore` does not save
     random states, so dropout would differ after a restart. The Keras callback also writes the
-    weights before the epoch number, so a run that is killed in between repeats an epoch.
+    weights before the epoch number. A run that is killed between the two writes therefore repeats
+    an epoch.
 
     Args:
         folder: Folder that contains the checkpoint, created if missing.

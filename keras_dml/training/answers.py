@@ -15,7 +15,7 @@ RULE_OF_THREE = 3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answers:
-    """Correct and wrong answers of a classifier.
+    """Answers of a classifier, each correct or wrong.
 
     Attributes:
         right: Whether each answer is correct, shape `(answers,)`.
@@ -52,9 +52,9 @@ class Answers:
         """Returns a card's `baselines`.
 
         Args:
-            methods: Dict `{name: (what, kind, right)}`. `what` describes the method, `kind` is one
-                of the kinds of `keras_dml.training.pooled`, and `right` says for each question
-                whether the method answers it correctly.
+            methods: Dict `{name: (what, kind, right)}`. `what` describes the method, `kind` is a
+                kind that `keras_dml.training.pooled.baseline` accepts, and `right` is a boolean
+                array that says which questions the method answers correctly.
         """
         return [
             {

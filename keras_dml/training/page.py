@@ -329,7 +329,7 @@ def _threshold_section(title, rows_of_card, card):
 
 
 def _tries(rows):
-    """Returns a sentence and a table about the rates of persons who may try several times.
+    """Returns a sentence and a table with the error rates if a person may try several times.
 
     The list is empty if these rates were not measured.
     """
@@ -374,7 +374,7 @@ def rounded_up(rate: float) -> str:
 
 
 def exports(card: dict) -> str:
-    """Returns the section about the exported files, or an empty string without exported files."""
+    """Returns the section about exported files. Empty if the card has no exported files."""
     if not card["exports"]:
         return ""
     change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])

@@ -68,8 +68,7 @@ class Runs:
             ) from error
 
     def make(self, plan: Sequence[dict], run: Callable[[dict], Any], description: str) -> list:
-        """Returns the results of all runs of a plan, in the plan's order. Only missing runs are
-        run.
+        """Returns the results of all runs of a plan, in order. Does not repeat finished runs.
 
         Args:
             plan: List of settings. Equal settings are run only once.

@@ -33,7 +33,7 @@ def rows(evaluations: list[Evaluation], chosen: Method) -> list[dict]:
 
     Args:
         evaluations: Evaluations of all methods.
-        chosen: The method that becomes the model.
+        chosen: Method with which the model is trained.
     """
     return [_row(each, each.method == chosen) for each in sorted(evaluations, key=rank)]
 

@@ -85,7 +85,7 @@ class UnfinishedFolder:
 
     @property
     def steps(self) -> dict[str, int]:
-        """Number of steps of each training that has begun, by the training's name."""
+        """Number of steps of each training that has begun, `{name: steps}`."""
         return {} if self._plan is None else self._plan["taken"]
 
     def begin(self, planned: int) -> None:
@@ -151,7 +151,7 @@ class UnfinishedFolder:
 
 
 class Trainings:
-    """Trainings of a network: one for each left-out group or pair of groups, and one on all people.
+    """Trainings of a network: one without each group or pair of groups, and one on all people.
 
     Args:
         work: Folder of the unfinished training. `begin` must have been called.
