@@ -194,7 +194,7 @@ def warn_of_low_tar(threshold: Threshold) -> None:
 
 
 def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
-    """Emits a `UserWarning` if the smallest of several false accept rates is extrapolated.
+    """Emits a `UserWarning` if the threshold for the smallest of several rates is extrapolated.
 
     Args:
         thresholds: `{false accept rate: threshold}`.

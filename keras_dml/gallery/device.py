@@ -93,8 +93,8 @@ def export_tflite(
         gallery: An open `Gallery`.
         folder: Path of the folder to write. A folder that this function wrote is replaced.
         quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates are
-            not quantized, so the scores of quantized files differ from those of the gallery. For
-            float16, they differ by a thousandth.
+            not quantized, so scores computed with a quantized model differ from the scores of the
+            gallery. With float16, the scores differ by a thousandth.
         far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
         representative: Recordings that calibrate the quantization `"int8"`.
 

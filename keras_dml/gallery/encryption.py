@@ -210,7 +210,8 @@ def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> No
         is_server: Whether the gallery is on a server.
 
     Raises:
-        ValueError: If the file is given but not needed, or needed but not given.
+        ValueError: If the gallery needs the file and `keys` is None, or if the gallery does not
+            need the file and `keys` is given.
     """
     if keys is not None and not (is_server and key):
         raise ValueError(

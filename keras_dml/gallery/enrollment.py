@@ -168,9 +168,9 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
         limit: Largest distance between two linked recordings.
 
     Returns:
-        `{row: distance}` for each new recording that does not belong to the person. The distance is
-        measured to the nearest recording that belongs to the person, or to the nearest other
-        recording if no recording belongs to the person.
+        `{row: distance}` for each new recording that does not belong to the person. The value is
+        the distance to the nearest recording that belongs to the person. If no recording belongs to
+        the person, the value is the distance to the nearest other recording.
     """
     near = distances <= limit
     links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0: all enrolled

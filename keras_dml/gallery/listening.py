@@ -1,4 +1,4 @@
-"""Verifies a recording while it is being recorded, see `Gallery.listen`."""
+"""Verifies a person while the recording is still being made, see `Gallery.listen`."""
 
 from __future__ import annotations
 

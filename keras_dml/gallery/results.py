@@ -166,7 +166,8 @@ class Threshold:
         trials: Number of false claims (imposter trials) of the calibration people.
         independent: Number of independent pairs of people that carry as much information as all
             trials.
-        strictest: Lowest false accept rate that the calibration people support.
+        strictest: Lowest false accept rate for which the number of calibration people is large
+            enough.
         method: Method that computed the threshold: counted over people, extrapolated with a model
             of the tail, `MOVED` or `PROVISIONAL`.
         groups: `GroupRate` of each group. Empty if no groups were given.

@@ -395,7 +395,7 @@ class SQLiteStore(SQLiteFile):
         return self.writing()
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
-        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
+        """Returns an SQL condition that a column equals one of the texts, and the value of `?`."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def changes_by_others(self) -> int:

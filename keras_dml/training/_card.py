@@ -98,8 +98,7 @@ def export_row(
     Args:
         exported: The exported file.
         figure: Name of the figure whose change is stored: `"auc"` or `"accuracy"`.
-        change: Difference: the figure of the exported file minus the figure of the model. None if
-            unknown.
+        change: Figure of the exported file minus the figure of the Keras model. None if unknown.
         by_distance: If the exported file computes another distance than the model: the part of
             `change` that comes from this distance. Default: the two distances are the same.
     """

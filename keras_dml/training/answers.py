@@ -37,8 +37,8 @@ class Answers:
     def rows(self) -> list[dict]:
         """Returns the accuracy with a 95 % confidence interval.
 
-        Without groups this is the Wilson interval over images. With groups this is the bootstrap
-        interval over groups.
+        If the answers have no groups, the interval is the Wilson interval over images. Otherwise
+        the interval comes from a bootstrap over groups.
         """
         if self.groups is None:
             test = binomtest(int(self.right.sum()), len(self.right))

@@ -1,4 +1,4 @@
-"""Tests galleries on a PostgreSQL server: foreign changes, removals and killed processes."""
+"""Tests that galleries on PostgreSQL survive foreign changes, removals and killed processes."""
 
 import contextlib
 import pathlib

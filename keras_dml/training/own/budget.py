@@ -183,7 +183,7 @@ def measured_budget(
 
     Args:
         seconds_left: Function that returns the remaining seconds.
-        method: Method that is a network.
+        method: The network, a `Method`.
         task: Task of the training.
         people: Recordings to train on.
         trainings: Number of trainings. The last training uses all people.

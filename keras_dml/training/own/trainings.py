@@ -211,7 +211,7 @@ def begin_trainings(
         task: Task of the training.
         people: Recordings to train on.
         groups: Groups of people, see `cross_validation.split_into_groups`.
-        network: Method that is a network.
+        network: The network, a `Method`.
         steps: Number of steps of each training. None for as many steps as the time allows.
         seconds_left: Function that returns the remaining seconds.
     """

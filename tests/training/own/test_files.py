@@ -1,4 +1,4 @@
-"""Tests of training on folders: reading files, and unifying channels, rates and units."""
+"""Tests that `train_folder` reads files, and unifies their channels, rates and units."""
 
 import numpy as np
 import pytest

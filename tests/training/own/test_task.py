@@ -1,4 +1,4 @@
-"""Tests of kinds of recordings, windows, enrolled recordings and probes, and gravity."""
+"""Tests how a task finds the kind of recordings, the window length, the probes and gravity."""
 
 import numpy as np
 import pytest
