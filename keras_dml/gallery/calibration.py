@@ -42,7 +42,7 @@ HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
 
 
 def check_people(people: np.ndarray) -> np.ndarray:
-    """Checks that there are two people or more, and that one person has two recordings or more.
+    """Checks that there are at least two people, one of them with at least two recordings.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.

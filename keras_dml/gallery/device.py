@@ -37,8 +37,8 @@ class DeviceGallery:
         templates: Number of templates (stored embeddings).
         far: False accept rate of the threshold.
         threshold: Largest score that is accepted.
-        difference: Largest difference between the scores of the exported files and of the gallery
-            for a test recording, as a fraction of the largest score.
+        difference: Largest difference between a score from the exported files and the score from
+            the gallery, for a test recording. The difference is a fraction of the largest score.
         bytes: Total size of all files, in bytes.
         model: The `keras_dml.export.Export` of the model's file.
         extrapolated: See `Threshold.extrapolated`.

@@ -228,7 +228,7 @@ class Gallery:
 
     @property
     def provisional(self) -> dict[float, Threshold]:
-        """Thresholds in the model card, by false accept rate.
+        """Thresholds in the model card, `{false accept rate: threshold}`.
 
         These thresholds are used until `calibrate` sets a threshold. Their false accept rates were
         measured on the people of the card and are valid for similar people and recordings.
@@ -987,7 +987,7 @@ class Gallery:
             path: Path of the file. An existing file is replaced.
 
         Raises:
-            ValueError: If `path` cannot be the path of a file, or is the path of this gallery.
+            ValueError: If `path` is not a valid path of a file, or is the path of this gallery.
             OSError: If the file cannot be written.
         """
         if all(map(os.path.exists, (path, self.path))) and os.path.samefile(path, self.path):

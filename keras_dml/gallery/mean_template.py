@@ -102,7 +102,7 @@ class MeanTemplate:
         return self._with(self.weight * self.mean + other.weight * other.mean, weight)
 
     def forget(self, embedding: ArrayLike) -> MeanTemplate:
-        """Returns the mean template without one of the recordings in it.
+        """Returns the mean template after one recording is removed from it.
 
         Args:
             embedding: Embedding of the recording. The method cannot check that the template

@@ -20,7 +20,7 @@ from keras_dml.gallery.store import Run, check_password, hide_password
 
 @contextlib.contextmanager
 def _libraries_bound_to_their_own_symbols():
-    """Makes libraries that are loaded in the block prefer symbols of their own dependencies.
+    """Makes libraries that are loaded in the block use the symbols of their dependencies first.
 
     TensorFlow exports the functions of its copy of BoringSSL to the whole process. Without this
     context, libpq would call these functions in place of OpenSSL's, and the first connection with

@@ -42,8 +42,8 @@ NUMBER_BITS = 62  # size of the number of a person
 class Records:
     """The records of a gallery.
 
-    Every method is one transaction, which changes all its rows or none. The changes of a method
-    that has returned survive a killed process.
+    Every method is one transaction. If a method fails, it changes nothing. After a method has
+    returned, its changes remain even if the process is killed.
 
     Args:
         path: Path of the file, or the URL of a database. A file that does not exist is created.

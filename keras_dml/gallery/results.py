@@ -18,7 +18,7 @@ MOVED = "the card's, moved to these people"
 
 
 class Scale(NamedTuple):
-    """Scale that maps distances to scores from 0 to 100, which people read more easily.
+    """Scale that converts distances to scores from 0 to 100, which are easier to read.
 
     Attributes:
         to_itself: Distance from a recording to itself, which gets the score 100.
@@ -318,8 +318,8 @@ class Identification:
             The result then contains candidates, but no decision.
         people: Number of enrolled people.
         fpir: Upper bound of the false positive identification rate for this number of people, see
-            `Threshold.among`. None if the rate of the threshold was not counted over people, or the
-            bound is 1.
+            `Threshold.among`. None if the bound is 1, or if the rate of the threshold was
+            extrapolated or is based on the card.
         far: False accept rate of the threshold. None if the caller gave the threshold.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.

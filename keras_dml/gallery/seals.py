@@ -39,7 +39,7 @@ class SealError(ValueError):
 
 
 class Seals:
-    """The seals of a gallery. Each method must be called in a transaction.
+    """Computes, stores and checks the seals of a gallery. Call each method in a transaction.
 
     Args:
         key: Key for the seals, 32 bytes. None for a gallery without a key.
@@ -189,7 +189,7 @@ class Seals:
 
         In a gallery without a key, the seal does not cover the model and the thresholds. Such a
         seal would not protect them, because everybody can compute a checksum. The check would also
-        fail after the owner repaired a text.
+        fail after the owner corrected a stored text by hand.
         """
         texts = []
         if self.has_key:

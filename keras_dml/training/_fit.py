@@ -115,8 +115,7 @@ def fit(
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Raises:
-        ValueError: If `steps` is not positive, or the path of the checkpoint is taken by something
-            else.
+        ValueError: If `steps` is not positive, or the path of the checkpoint is not a folder.
     """
     if steps < 1:
         raise ValueError(Message("{steps} is {value}, but it must be at least 1.", value=steps))
@@ -159,8 +158,7 @@ class Checkpoint(keras.callbacks.Callback):
         minutes: Minutes of training before this run.
 
     Raises:
-        ValueError: If the path of the checkpoint is taken by something else, or the checkpoint is
-            damaged.
+        ValueError: If the path of the checkpoint is not a folder, or the checkpoint is damaged.
     """
 
     def __init__(self, folder: Path, resume: bool) -> None:

@@ -47,7 +47,7 @@ def publish(
         model: The trained `keras.Model`, which ends in a head of `keras_dml.layers`, or a
             `PrototypicalClassifier`. The state of the optimizer is not written.
         card: Dict that follows `keras_dml.zoo.schema.CARD`, such as the result of `build_card`.
-            `thresholds` and `exports` may be missing.
+            The keys `thresholds` and `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`.
             The golden file contains these recordings with their embeddings and is published. Use
             synthetic recordings (`keras_dml.training.golden`) unless the license and the people

@@ -96,7 +96,7 @@ def _encoder_usage(card):
 
 
 def _classifier_usage(card):
-    """Returns lines of code; images are one array, recordings of different lengths a list."""
+    """Returns lines of code, which take images as one array and recordings as a list of arrays."""
     if "size" in card["input"]:
         shape = _shape(card, "count")
         return [

@@ -101,7 +101,7 @@ def latest_against_earlier(distances: np.ndarray, subjects: Sequence, sessions: 
 
 
 def from_model(model: keras.Model, people: People) -> Trials:
-    """Computes the trials of `latest_against_earlier` with a model.
+    """Computes the same trials as `latest_against_earlier`, from recordings and a model.
 
     Only the distances that the trials need are computed.
 
@@ -114,7 +114,7 @@ def from_model(model: keras.Model, people: People) -> Trials:
 
 
 def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) -> Trials:
-    """Computes the trials of `from_model` from existing embeddings.
+    """Computes the same trials as `from_model`, from embeddings that were computed before.
 
     Args:
         model: See `from_model`.

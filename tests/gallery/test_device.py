@@ -121,7 +121,8 @@ def check_one(gallery, device, observed, error):
     """Checks that the exported files give the same scores and decisions as the gallery.
 
     The scores on the device may differ from the scores in the gallery by a fraction `error` of the
-    largest score. The decisions must be equal if the score differs from the threshold by more.
+    largest score. The decisions must be equal if the difference between score and threshold exceeds
+    this tolerance.
     """
     scores_on_device = device.scores(*observed)
     expected = {name: gallery.verify(name, observed) for name in NAMES}

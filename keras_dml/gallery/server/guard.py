@@ -215,7 +215,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _bounded(receive):
-    """Returns an ASGI function `receive` that limits the size and the time of a body."""
+    """Returns an ASGI function `receive` that refuses bodies that are too large or too slow."""
     received, end, is_whole = 0, None, False
 
     async def bounded():

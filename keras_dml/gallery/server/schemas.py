@@ -260,7 +260,7 @@ class Limit(BaseModel):
 
 
 class Calibration(BaseModel):
-    """Threshold of `verify`, or threshold of `listen` in `boundary`, that was set."""
+    """Threshold that was set: for `verify`, or in `boundary` for `listen`."""
 
     threshold: "Threshold | None"
     boundary: Limit | None

@@ -43,9 +43,8 @@ class Budget:
         trainings: Number of trainings. The last training is never left out.
         start: Seconds that a training takes in addition to its steps.
         step: Seconds per step.
-        planned: Number of steps of each training. None for as many steps as the time allows.
-
-    Attributes:
+        planned: Number of steps of each training. Default: as many steps as the time allows.
+            Attributes:
         planned: Number of steps of each training. 0 if the time is too short to learn anything.
     """
 

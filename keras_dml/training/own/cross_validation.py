@@ -279,8 +279,8 @@ def is_slow(seconds: float, seconds_left: float) -> bool:
     """Returns whether training models without each pair of groups would take too much time.
 
     Args:
-        seconds: Seconds that the models without single groups took. Models without pairs of groups
-            take up to twice as long.
+        seconds: Seconds in which all models without one group were trained. Training the models
+            without two groups takes up to twice as long.
         seconds_left: Remaining seconds.
     """
     return 2 * seconds > SHARE * seconds_left

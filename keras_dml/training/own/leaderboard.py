@@ -77,7 +77,7 @@ def text(leaderboard: list[dict]) -> str:
 
 
 def headline(card: dict) -> str:
-    """Formats the main result of the model, which includes the choice of its method.
+    """Formats the main result of the model. The result includes the choice of the method.
 
     Args:
         card: Card of a trained model that has figures.

@@ -59,7 +59,7 @@ class Task:
         return self.window / self.rate_hz
 
     def to_fit(self, people: People, tempos: Sequence[float] = (1,)) -> People:
-        """Returns windows for fitting a closed-form method. Consecutive windows overlap by half.
+        """Returns windows to fit a closed-form method to. Neighboring windows overlap by half.
 
         Args:
             people: Complete recordings, not windows.

@@ -66,8 +66,8 @@ class UnfinishedFolder:
             deleted.
 
     Raises:
-        ValueError: If the path is taken by something else, the plan is damaged, or the plan belongs
-            to other recordings, settings or methods.
+        ValueError: If the path is not a folder, the plan is damaged, or the plan was made for other
+            recordings, settings or methods.
     """
 
     def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:

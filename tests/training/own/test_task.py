@@ -1,4 +1,4 @@
-"""Tests how a task finds the kind of recordings, the window length, the probes and gravity."""
+"""Tests that kind, window length, enrolled recordings, probes and gravity are found correctly."""
 
 import numpy as np
 import pytest
