@@ -312,7 +312,7 @@ def test_a_window_that_was_marked_as_another_s_is_rejected(gallery, people):
     twin = people("alice", 1, WINDOW)
     gallery.reject("alice", twin)
     denied = gallery.listen("alice").add(twin[0])
-    assert denied.accepted is False and denied.denied and "another person's" in str(denied)
+    assert denied.accepted is False and denied.denied and "imposter" in str(denied)
 
 
 def test_seconds_are_stated_if_the_model_states_its_rate(people, tmp_path):
