@@ -141,8 +141,8 @@ def rows_to_merge(
                     Message(
                         "{source} cannot be merged, because a recording is enrolled as {name!r} "
                         "and stored by {reject()} as an imposter of this person. Remove the "
-                        "recording by "
-                        "{Gallery.forget()}, or the person, from one of the two galleries.",
+                        "recording by {Gallery.forget()}, or the person, from one of the two "
+                        "galleries.",
                         source=source,
                         name=person,
                     )
