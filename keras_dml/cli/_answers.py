@@ -46,7 +46,7 @@ def spell_messages(names=_options.GALLERY_NAMES):
 
 
 def round_score(value):
-    """Rounds a distance or a closeness for JSON to four digits; None stays None.
+    """Rounds a distance, or a score from 0 to 100, to four digits for JSON. None stays None.
 
     More digits would only help attackers, who change a recording step by step (hill climbing).
     Infinite values become None, see `finite_or_none`.
@@ -58,7 +58,7 @@ def round_score(value):
 def finite_or_none(value):
     """Returns a number, or None if the number is infinite, NaN or None, which JSON cannot express.
 
-    A score is infinite if the recording is nearer to a rejected recording than to all enrolled
-    recordings of the person.
+    A score is infinite if the recording is nearer to an imposter recording that `reject` stored
+    than to all enrolled recordings of the person.
     """
     return value if value is not None and math.isfinite(value) else None

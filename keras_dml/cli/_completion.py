@@ -21,7 +21,7 @@ def complete_models(incomplete: str):
 def complete_people(context: typer.Context, incomplete: str):
     """Returns the enrolled people whose names begin with the text typed so far.
 
-    The gallery is the one that is named earlier on the command line.
+    The function reads the gallery that the user typed earlier on the command line.
     """
     from keras_dml import gallery
 

@@ -39,10 +39,10 @@ def single_day(paths, earlier, sessions=()):
 
 
 def print_note(days, count):
-    """Prints a note on people whose recordings were all made on one day.
+    """Prints a note if all recordings of a person were made on one day.
 
     Args:
-        days: The only day of each of these people, `{person: date}`.
+        days: For each person with recordings of only one day: this day, `{person: date}`.
         count: Number of people who were enrolled, including people with recordings of several days.
     """
     if not days:

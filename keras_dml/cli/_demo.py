@@ -1,4 +1,4 @@
-"""Runs the stages of the demo: enroll, verify, identify, draw, and write a TFLite file."""
+"""Runs the demo: enrolls, verifies and identifies people, draws, and writes a TFLite file."""
 
 import json
 import pathlib

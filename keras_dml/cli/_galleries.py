@@ -74,7 +74,7 @@ def decision_requirements(person=None, *, far=None, threshold=None, may_rank=Fal
 
     Args:
         person: The claimed person, or None.
-        far: False accept rate whose threshold decides, or None.
+        far: False accept rate of the threshold to use, or None.
         threshold: Threshold that replaces the thresholds of the gallery, or None.
         may_rank: Whether the command can rank people instead of deciding, so that it needs no
             threshold.
@@ -120,7 +120,7 @@ class Reader(gallery_files.Reader):
 
     @property
     def unsaid(self):
-        """Sentences about unchecked properties, such as units, that no file states."""
+        """Sentences that name properties, such as units, that no file states and nobody checked."""
         return tuple(spelled(text, _options.GALLERY_NAMES) for text in super().unsaid)
 
     @property
@@ -200,7 +200,7 @@ def check_formats(paths):
 
 
 def read_probe(gallery, names, reading):
-    """Reads the files of a probe, which are recordings of the same moment and get one decision.
+    """Reads files with recordings of the same moment, which get one decision together.
 
     Returns:
         Tuple `(recordings, notes)`. `recordings` are arrays `(time, channels)`, and `notes` is a

@@ -1,4 +1,4 @@
-"""Reads a recording while another program is still writing its file."""
+"""Reads a file of a recording while another program is still writing the file."""
 
 import pathlib
 import tempfile
@@ -16,8 +16,8 @@ def read_chunks(read, path, follow, least):
     Args:
         read: Function that takes a path and returns a recording of shape `(time, channels)`.
         path: The file.
-        follow: Seconds to wait for new lines before the recording ends. None to read the file only
-            once. Only csv files can be followed.
+        follow: Seconds to wait for new lines before the recording ends. None: the file is read only
+            once, and new lines are ignored. Only csv files can be followed.
         least: Number of time steps to wait for before the first read. Two steps are not enough to
             measure the rate of a clock with uneven steps.
 

@@ -234,8 +234,8 @@ GALLERY_NAMES = READING_NAMES | {  # arguments and functions of `keras_dml.galle
 class Reading:
     """Options that say how files of recordings are read.
 
-    If an option is None, the options of the gallery's first enrollment are used. If the gallery
-    stores no value either, the file decides.
+    If an option is None, the value from the gallery's first enrollment is used. If the gallery
+    stores no value either, the value is read from the file.
 
     Attributes:
         channels: Columns of the files, separated by commas. None for the channels of the model.

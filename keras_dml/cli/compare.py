@@ -20,7 +20,7 @@ USUAL = 0.01  # false accept rate whose threshold gives the verdict, as a galler
 
 
 class _Comparison:
-    """A model with the attributes of a gallery that `_galleries.Reader` needs."""
+    """Model with the attributes that `_galleries.Reader` expects of a gallery."""
 
     def __init__(self, model):
         from keras_dml import quality
@@ -116,7 +116,7 @@ def run(
 
 
 def _measured(distance, scale):
-    """Returns a distance as text. The text is a closeness if `scale` is not None."""
+    """Returns a distance as text, or a score from 0 to 100 as text if `scale` is not None."""
     if scale is None:
         return f"distance {distance:.4g}"
     return f"closeness {scale.closeness(distance):.1f} of 100"
@@ -135,7 +135,7 @@ def _verdict(rows, distance):
 
 
 def _judged(row, distance, scale):
-    """Returns a row of the table of thresholds, with the decision on this distance."""
+    """Returns a row of the table of thresholds. The row states whether the distance is accepted."""
     from keras_dml.zoo import catalog
 
     return (

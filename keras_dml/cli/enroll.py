@@ -200,7 +200,7 @@ def _show_refused(reasons, most):
 
 
 def _end(enrolled, repeated, refused):
-    """Exits with the status that follows from the numbers of files."""
+    """Exits with status 0 if no file is refused, 1 if some are, and 2 if none is enrolled."""
     if not enrolled and not repeated:
         raise typer.Exit(_statuses.ERROR)
     _statuses.exit_with_answer(not refused)

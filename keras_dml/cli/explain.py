@@ -30,7 +30,7 @@ def run(
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """Explain the distance of a recording to a person by parts of the recording and by channels.
+    """Explain which parts and channels of a recording make its distance to a person.
 
     For quantile embeddings and covariances, the distance is a sum over parts and channels. For all
     other models, the command leaves out one part or one channel at a time and computes the distance

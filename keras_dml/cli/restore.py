@@ -11,7 +11,7 @@ def run(
     file: Annotated[
         str,
         typer.Argument(
-            help="A backup written by `keras-dml backup`.",
+            help="File that `keras-dml backup` wrote.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),

@@ -6,8 +6,8 @@ This file reads `model.tflite`, `gallery.npz` and `golden.npz` in its own folder
     python decide.py PERSON RECORDING.npy ...    verifies; exit 0 if accepted, 1 if rejected
     python decide.py                             checks that scores are equal to the gallery's
 
-Several recordings must be from the same moment. They get one decision. After an error, the exit
-status is 2.
+If several recordings are given, they must be from the same moment, and the script makes one
+decision for all of them. After an error, the exit status is 2.
 """
 
 from __future__ import annotations  # a device may run an older Python
@@ -18,7 +18,7 @@ import sys
 import numpy as np
 
 HERE = pathlib.Path(__file__).parent
-TIE = 1e-5  # fraction by which scores of equal templates differ
+TIE = 1e-5  # scores that differ by less than this fraction count as equal
 
 
 class Gallery:

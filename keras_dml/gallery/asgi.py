@@ -1,4 +1,4 @@
-"""The server of a gallery as an ASGI application, configured by environment variables.
+"""ASGI application that serves a gallery. Environment variables configure it.
 
 `uvicorn keras_dml.gallery.asgi:application` runs the application. The first access to the attribute
 `application` opens the gallery and loads the model.

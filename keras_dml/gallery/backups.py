@@ -1,4 +1,4 @@
-"""Makes and restores backup copies of galleries in files, with SQLite's online backup.
+"""Makes and restores backups of galleries in SQLite files, with SQLite's online backup.
 
 Backups need neither the model nor the key. Encrypted embeddings stay encrypted in the copy.
 """
@@ -30,11 +30,12 @@ from keras_dml.gallery.store import is_url
 def backup(path: Path, file: Path, *, replace: bool = False) -> None:
     """Copies a gallery to a file, even while other processes use the gallery.
 
-    The copy contains the state of the gallery at one moment. It is a gallery that only its owner
-    may read. People who are removed from the original later remain in the copy.
+    The copy contains the state of the gallery at one moment. The copy is itself a gallery, and only
+    the owner of the file may read it. People who are removed from the original later remain in the
+    copy.
 
     Args:
-        path: Path of the gallery's file. Use `pg_dump` for a gallery on a server.
+        path: Path of the gallery's file. For a gallery on a server, use `pg_dump` instead.
         file: Path of the copy.
         replace: Whether the copy may replace a gallery at `file`.
 
@@ -67,7 +68,7 @@ def restore(
 
     Args:
         file: Path of the copy, which is not changed.
-        path: Path of the gallery's file. Use `psql` for a gallery on a server.
+        path: Path of the gallery's file. For a gallery on a server, use `psql` instead.
         replace: Whether the copy may replace a gallery at `path`.
         key: Key of an encrypted gallery, see `Gallery`. With this key, `restore` also calls
             `accept_older`. Default: `accept_older` is not called.
@@ -152,7 +153,8 @@ def _copy(source, origin, path, replace):
             try:
                 with contextlib.closing(sqlite3.connect(candidate)) as target:
                     source.backup(target)
-                    target.execute("PRAGMA journal_mode = DELETE")  # no second file for the log
+                    # without this, the copy would need a second file for the log
+                    target.execute("PRAGMA journal_mode = DELETE")
             except sqlite3.Error as error:
                 raise OSError(
                     f"{path} cannot be written: {reason(error)}. Nothing was changed."

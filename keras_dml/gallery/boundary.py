@@ -15,8 +15,8 @@ class Boundary:
 
     Attributes:
         far: Guaranteed false match rate for new people, on average over random groups of
-            calibration people. The rate is valid for any length of a claim and any order of its
-            windows. `compute_boundary` states for which recordings the rate is guaranteed.
+            calibration people. The rate is valid for claims of any length and for windows in any
+            order. `compute_boundary` states for which recordings the rate is guaranteed.
         value: Largest score of a window that is accepted.
         reject_above: Largest length-aware mean score that is not rejected before the last window,
             see `compute_boundary`.
@@ -24,8 +24,8 @@ class Boundary:
         window: Number of time steps per window.
         windows: Number of windows after which a claim that was not accepted is rejected.
         seen: False match rate measured between the calibration people.
-        far_ci95: 95 % confidence interval of the false match rate for another group of as many
-            people.
+        far_ci95: 95 % confidence interval of the false match rate that another group of the same
+            number of people would have.
         tar: Fraction of genuine claims of the calibration people that are accepted (true accept
             rate).
         tar_ci95: 95 % confidence interval of `tar`.
@@ -98,7 +98,8 @@ class Boundary:
 
     def __str__(self) -> str:
         unit = "steps" if self.rate_hz is None else "seconds"
-        refused = "; refused by `listen`, set it again" if self.accepts_by == "mean" else ""
+        is_mean = self.accepts_by == "mean"
+        refused = "; `listen` refuses this threshold, set it again" if is_mean else ""
         return (
             f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % "
             f"measured, 95 % interval {_percents.interval(self.far_ci95)}, {self.people} people, "
@@ -122,10 +123,10 @@ def compute_boundary(
     whole claim is therefore the least score of its windows. `keras_dml.evaluation.promise` computes
     a threshold that guarantees how often a false claim between two new people is accepted. The
     least score does not depend on the order of the windows, and a repeated window does not change
-    it. The guaranteed rate therefore remains valid if an imposter repeats the windows of one
-    recording, leaves windows out, or plays them in another order. The rate is not valid for the
-    best of several recordings, or for a recording that is changed until a window matches, because
-    each attempt is one more claim.
+    it. The rate therefore remains guaranteed if an imposter repeats windows of a recording, leaves
+    windows out, or plays the windows in another order. The rate is not guaranteed if an imposter
+    tries several recordings, or changes a recording until a window matches, because each attempt is
+    one more claim.
 
     A limit on the mean score of the windows, which becomes looser with more windows, would accept
     genuine claims slightly more often. But an imposter who repeats the best window of a recording

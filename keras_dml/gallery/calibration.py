@@ -1,10 +1,10 @@
 """Computes and chooses the decision thresholds of a gallery.
 
-Calibration computes a threshold from claims of people who need not be enrolled. The model card
-contains thresholds, and the distribution of distances between people who were not used in training.
-A gallery that was not calibrated decides with the thresholds of the card. Calibration with few
-people combines the distribution in the card with the mean and the standard deviation of the
-distances between these people.
+Calibration computes a threshold from true and false claims of people who need not be enrolled. The
+model card contains thresholds, and the distribution of distances between people who were not used
+in training. A gallery that was not calibrated decides with the thresholds of the card. Calibration
+with few people combines the distribution in the card with the mean and the standard deviation of
+the distances between these people.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from keras_dml.zoo import catalog, lookup
 # With recordings of vowels, a threshold for a false accept rate of 5 % was calibrated with 2
 # recordings per person. The rate was 10 % with 4 enrolled recordings per person and 17 % with 8.
 MORE = 1.5
-LEAST_TAR = 0.5  # true accept rate below which a gallery rejects most enrolled people
-USUAL = 0.01  # false accept rate of the threshold in the card that decides by default
+LEAST_TAR = 0.5  # `warn_of_low_tar` warns if the true accept rate is lower
+USUAL = 0.01  # if nothing was calibrated, the card's threshold for this false accept rate decides
 
 # Fewest people: with three people, the mean and the standard deviation are too uncertain.
 FEWEST = 5
@@ -42,7 +42,7 @@ HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
 
 
 def check_people(people: np.ndarray) -> np.ndarray:
-    """Checks that there are at least two people, and that a person has at least two recordings.
+    """Checks that there are at least two people, one of them with at least two recordings.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.
@@ -194,7 +194,7 @@ def warn_of_low_tar(threshold: Threshold) -> None:
 
 
 def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
-    """Emits a `UserWarning` if the smallest of several false accept rates is extrapolated.
+    """Emits a `UserWarning` if the threshold for the smallest of several rates is extrapolated.
 
     Args:
         thresholds: `{false accept rate: threshold}`.
@@ -298,8 +298,8 @@ def calibrated(
         far: False accept rate, above 0 and below 1.
         enrolled: Median number of recordings per person, see `usual_count`, or None.
         groups: `{person: group}`, or None.
-        extrapolate: Whether a rate that is too low for the number of people is estimated, see
-            `keras_dml.evaluation.certificate`.
+        extrapolate: Whether to extrapolate the threshold if the people are too few for the rate,
+            see `keras_dml.evaluation.certificate`.
         card: Card of the model, or None.
 
     Raises:
@@ -332,7 +332,7 @@ def calibrated(
 
 
 def _moved_certificate(card, far, scores, people):
-    """Returns the threshold of `moved` as an `evaluation.Certificate`, or None."""
+    """Returns the result of `moved` as an `evaluation.Certificate`, or None without a result."""
     limit = moved(card, far, scores, people)
     if limit is None:
         return None
@@ -420,11 +420,11 @@ def provisional_by_name(model: str | None) -> dict[float, Threshold]:
 
 
 class Moved(NamedTuple):
-    """A threshold of a model card that was adapted to the distances between few people.
+    """Threshold of a model card after it was adapted to the distances between a few people.
 
     Attributes:
         value: The threshold, a distance.
-        ci95: 95 % interval of the false accept rate if the calibration is repeated with other
+        ci95: 95 % interval of the false accept rates of calibrations that are repeated with other
             people.
     """
 
@@ -487,13 +487,14 @@ def choose_threshold(
     far: float | None,
     card_thresholds: dict[float, Threshold],
 ) -> Threshold:
-    """Returns the threshold that decides for a false accept rate.
+    """Returns the largest accepted score for a false accept rate.
 
     Args:
-        thresholds: Calibrated thresholds, by false accept rate.
+        thresholds: Calibrated thresholds, `{false accept rate: threshold}`.
         far: The false accept rate. Default: the smallest calibrated rate, or `USUAL` if the
             thresholds of the card decide.
-        card_thresholds: Thresholds of the model card, which decide if nothing was calibrated.
+        card_thresholds: Thresholds of the model card, `{false accept rate: threshold}`, which are
+            used if nothing was calibrated.
 
     Raises:
         ValueError: If neither the gallery nor the card has a threshold for this rate.
@@ -518,7 +519,8 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     """Returns the decision threshold of `listen` for a false match rate.
 
     Args:
-        boundaries: Values that `calibrate_listening` has set, by false match rate.
+        boundaries: Decision thresholds that `calibrate_listening` has set, `{false match rate:
+            Boundary}`.
         far: The false match rate. Default: the smallest rate in `boundaries`.
 
     Raises:
@@ -528,8 +530,8 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if not boundaries:
         raise ValueError(
             Message(
-                "No boundary is set. Use {calibrate_listening()} with recordings of people who "
-                "were not used to train the model."
+                "No decision threshold of `listen` is set. Use {calibrate_listening()} with "
+                "recordings of people who were not used to train the model."
             )
         )
     if far is not None and far not in boundaries:
@@ -544,9 +546,9 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if boundary.accepts_by == "mean":
         raise ValueError(
             Message(
-                "The boundary for FAR {percent:g} % was set by an earlier version, for mean "
-                "scores. An imposter who repeats one window would be accepted more often. Set the "
-                "boundary again by {calibrate_listening()}.",
+                "An earlier version of keras-dml set the decision threshold for FAR {percent:g} "
+                "%, and applied it to mean scores. An imposter who repeats one window would be "
+                "accepted more often. Set the threshold again by {calibrate_listening()}.",
                 percent=100 * boundary.far,
             )
         )

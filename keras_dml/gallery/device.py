@@ -1,4 +1,4 @@
-"""Exports a gallery to a folder for a device that decides with only NumPy and LiteRT."""
+"""Exports a gallery to a folder from which a device decides with NumPy and LiteRT."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
 )  # fmt: skip
 AFFINE_INVARIANT = "affine_invariant"  # distance that decide.py computes
 SCRIPT = pathlib.Path(__file__).with_name("_decide.py")
-MARGIN = 2.0  # factor for the tolerance, because other devices round differently
+MARGIN = 2.0  # factor by which the tolerance grows, because other devices round differently
 LEAST_TOLERANCE = 1e-4  # as a fraction of the largest score
 
 
@@ -37,8 +37,8 @@ class DeviceGallery:
         templates: Number of templates (stored embeddings).
         far: False accept rate of the threshold.
         threshold: Largest score that is accepted.
-        difference: Largest difference between the scores of the exported files and of the gallery
-            for a test recording, as a fraction of the largest score.
+        difference: Largest difference between a score from the exported files and the score from
+            the gallery, for a test recording. The difference is a fraction of the largest score.
         bytes: Total size of all files, in bytes.
         model: The `keras_dml.export.Export` of the model's file.
         extrapolated: See `Threshold.extrapolated`.
@@ -58,7 +58,7 @@ class DeviceGallery:
 
     @property
     def limit(self) -> str:
-        """The threshold in words."""
+        """The threshold and its false accept rate, as text."""
         return limit_in_words(self, distances=True)
 
 
@@ -93,8 +93,8 @@ def export_tflite(
         gallery: An open `Gallery`.
         folder: Path of the folder to write. A folder that this function wrote is replaced.
         quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates are
-            not quantized, so the scores of quantized files differ from those of the gallery. For
-            float16, they differ by a thousandth.
+            not quantized, so scores computed with a quantized model differ from the scores of the
+            gallery. With float16, the scores differ by a thousandth.
         far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
         representative: Recordings that calibrate the quantization `"int8"`.
 
@@ -208,15 +208,15 @@ def _golden(gallery, count):
     """
     typical, _ = trials.examples(inputs.from_model(gallery.model))
     probe = max(typical, key=len)
-    z = gallery._model.embed([probe])  # no quality gate, which may refuse noise
+    z = gallery._model.embed([probe])  # without the quality gate, which may refuse noise
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
     finite = [(person, score) for person, score in nearest if np.isfinite(score)]
     if not finite:
         raise ValueError(
             Message(
                 "{path} gives no score to test the files for a device, because for every person a "
-                "recording of noise is nearest to a recording of an imposter, stored by "
-                "{reject()}. Enroll more recordings.",
+                "recording of noise is nearest to an imposter recording that {reject()} stored. "
+                "Enroll more recordings.",
                 path=gallery.path,
             )
         )
@@ -264,14 +264,14 @@ def _about(gallery, threshold, people):
     rule = (
         "accept if the mean, over the observed recordings, of the least distance to the enrolled "
         f"recordings of the person is at most {threshold.value:.6g}, unless an observed recording "
-        "is nearer to a recording marked as not the person's"
+        "is nearer to a recording that `reject` stored as an imposter of the person"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
         "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
         "distance": _distance_in_words(gallery._model.distance),
         "threshold": {**dataclasses.asdict(threshold), "rule": rule},
-        "model": {  # without the folder of the model on this machine
+        "model": {  # the path of the model on this machine is removed
             "name": pathlib.Path(gallery._model.name).name,
             "fingerprint": gallery._model.fingerprint,
         },

@@ -1,8 +1,8 @@
 """Encrypts templates (stored embeddings) with the key of a gallery and a key for each person.
 
 A random key for each person encrypts the templates of this person. The key of the gallery encrypts
-only the keys of the people. Destroying a person's key therefore makes the person's templates
-unreadable, also in backups (crypto shredding). The cipher is AES-256-GCM of the package
+only the keys of the people. If a person's key is destroyed, nobody can read the person's templates
+any more, not even in backups (crypto shredding). The cipher is AES-256-GCM of the package
 `cryptography` with random nonces. Each ciphertext is authenticated together with its purpose: the
 gallery, the name of the person, and whether the template is enrolled. A ciphertext that another
 program has moved to another row is therefore refused, and so is a ciphertext of a person whom
@@ -32,7 +32,7 @@ KEYRING = "keyring:"
 SERVICE = "keras-dml"  # name of the service in the keyring
 BYTES = 32  # size of a key
 NONCE_BYTES = 12
-ITSELF = 0  # not a person's number, but the row with which the key of the gallery is checked
+ITSELF = 0  # number of the row that shows whether the key of the gallery is right
 MOST_MARKS = 1000  # marks `?` in a statement. For more people, all keys are read.
 
 
@@ -41,7 +41,7 @@ class DecryptionError(ValueError):
 
 
 class GalleryKey:
-    """The key of a gallery: a cipher, and a derived key for seals. The secret itself is not kept.
+    """Key of a gallery: a cipher, and a derived key for seals. Does not store the secret itself.
 
     Args:
         secret: Key of 32 bytes.
@@ -211,7 +211,8 @@ def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> No
         is_server: Whether the gallery is on a server.
 
     Raises:
-        ValueError: If the file is given but not needed, or needed but not given.
+        ValueError: If the gallery needs the file and `keys` is None, or if the gallery does not
+            need the file and `keys` is given.
     """
     if keys is not None and not (is_server and key):
         raise ValueError(
@@ -244,7 +245,7 @@ class Keys:
         self._cipher, self._gallery, self._file = cipher, gallery, file
 
     def begin(self, run: "Run") -> None:
-        """Writes the row with which `check` recognizes the key of the gallery."""
+        """Writes the row from which `check` recognizes the key of the gallery."""
         self._write(run, ITSELF, _encrypt(self._cipher, b"", self._purpose("gallery")))
 
     def check(self, run: "Run") -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def find_repeats(
     person: str, embeddings: np.ndarray, templates: Templates
 ) -> tuple[dict[int, int | None], dict[int, str]]:
-    """Finds new recordings that are given twice or that the gallery contains already.
+    """Finds recordings that are given twice or that the gallery already contains.
 
     Args:
         person: Name of the person to enroll.
@@ -49,12 +49,12 @@ def find_repeats(
             )
         elif person in templates.people[matches[~enrolled]]:
             repeated.pop(row, None)
-            reasons[row] = f"the same recording was marked as not {person!r}'s"
+            reasons[row] = f"`reject` stored the same recording as an imposter of {person!r}"
     return repeated, reasons
 
 
 def warn_of_repeats(repeated: int, count: int) -> None:
-    """Emits a `UserWarning` if recordings are repeated, because a repeated recording counts once.
+    """Emits a `UserWarning` if recordings are repeated. A repeated recording counts once.
 
     Args:
         repeated: Number of repeated recordings.
@@ -140,8 +140,9 @@ def rows_to_merge(
                 raise ValueError(
                     Message(
                         "{source} cannot be merged, because a recording is enrolled as {name!r} "
-                        "and marked as not theirs by {reject()}. Remove the recording by "
-                        "{Gallery.forget()}, or the person, from one of the two galleries.",
+                        "and stored by {reject()} as an imposter of this person. Remove the "
+                        "recording by {Gallery.forget()}, or the person, from one of the two "
+                        "galleries.",
                         source=source,
                         name=person,
                     )
@@ -167,12 +168,12 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
         limit: Largest distance between two linked recordings.
 
     Returns:
-        `{row: distance}` for each new recording that does not belong to the person. The distance is
-        measured to the nearest recording that belongs to the person, or to the nearest other
-        recording if no recording belongs to the person.
+        `{row: distance}` for each new recording that does not belong to the person. The value is
+        the distance to the nearest recording that belongs to the person. If no recording belongs to
+        the person, the value is the distance to the nearest other recording.
     """
     near = distances <= limit
-    links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0 stands for all enrolled recordings
+    links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0: all enrolled
     links[1:, 0] = near[:, :enrolled].any(axis=1)
     links[1:, 1:] = near[:, enrolled:]
     (first, *groups) = connected_components(links, directed=False)[1]

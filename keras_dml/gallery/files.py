@@ -144,10 +144,10 @@ class Reader:
         return max((piece.values for piece in pieces), key=len)
 
     def _pieces(self, path):
-        """Reads the pieces of a file with the first options that fit the file.
+        """Reads the pieces of a file with the first of three sets of options that fits the file.
 
-        The method tries three sets of options: the options of the gallery and of the caller, the
-        same options without the rate of the gallery, and only the options of the caller.
+        The method first tries the options of the gallery and of the caller, then the same options
+        without the rate of the gallery, and then only the options of the caller.
         """
         first_error = None
         for options in self._attempts:
@@ -194,19 +194,19 @@ class Reader:
         return recordings.convert(piece, self._contract.units)
 
     def values(self, path: Path) -> np.ndarray:
-        """Returns the longest piece of a file, from `read_ahead` if it has read the file."""
+        """Returns the longest piece of a file. Does not read the file again after `read_ahead`."""
         values = self._ahead[path] if path in self._ahead else self.longest(path)
         if isinstance(values, ValueError):
             raise values
         return values
 
     def read(self, path: Path) -> list[np.ndarray]:
-        """Reads a file as one recording, or as windows if it is longer than the model accepts.
+        """Reads a file as one recording, or as several windows if it is too long for the model.
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the model does not accept a recording, or a recording is unfit. The
-                message names the file.
+            ValueError: If the model does not accept a recording, or a recording is too poor to be
+                compared. The message names the file.
         """
         windows = self._windows(self.values(path))
         for window in windows:
@@ -249,7 +249,7 @@ class Reader:
 
     @property
     def unsaid(self) -> tuple[str, ...]:
-        """Sentences about rates and units that were not checked because no file states them."""
+        """Sentences that name the rates and units that no file states and nobody checked."""
         return tuple(self._unsaid)
 
     @property
@@ -342,7 +342,8 @@ class Enrolled(NamedTuple):
     """Result of enrolling files.
 
     Attributes:
-        kept: Sorted indices of the files from which at least one recording was enrolled.
+        kept: Indices of the files from which at least one recording was enrolled, in ascending
+            order.
         refused: `{index: reason}` for each file with a refused recording. The reason names the
             file.
         recordings: Number of recordings of the person in the gallery.

@@ -76,20 +76,20 @@ from keras_dml.gallery.tries import DEFAULT, Tries, checked_client
 if TYPE_CHECKING:
     from keras_dml._backend import keras
 
-MOST_COMPARED = 50  # people whose recordings measure `Scale.to_itself`
+MOST_COMPARED = 50  # number of people on whose recordings `Scale.to_itself` is measured
 
 
 class Gallery:
     """People enrolled under one model, for verification and identification.
 
     A gallery stores templates, the embeddings of enrolled recordings. A gallery is a SQLite file or
-    a database on a PostgreSQL server with the extension pgvector (extra `postgres`). The templates
-    of a file are read into memory and all compared with a recording. On a server, an index finds
-    the 200 nearest templates, and only the people of these templates are compared with the
-    recording. The scores are exact in files and on servers.
+    a database on a PostgreSQL server with the extension pgvector (extra `postgres`). For a gallery
+    in a file, all templates are read into memory, and each recording is compared with all of them.
+    On a server, an index finds the 200 templates nearest to a recording, and the recording is
+    compared only with the people who own these templates. These scores are exact in both cases.
 
-    The changes of a method that has returned survive a killed process. A call that was interrupted
-    changes nothing. Several processes may use a gallery at the same time. A gallery contains
+    After a method has returned, its changes remain even if the process is killed. An interrupted
+    call changes nothing. Several processes may use a gallery at the same time. A gallery contains
     personal data: embeddings, names and thresholds. If a key is given, the embeddings are encrypted
     (AES-256-GCM). Names, numbers of recordings, dates and thresholds are never encrypted. Enroll
     people under numbers if their names are secret. The index on a server is never encrypted, so
@@ -113,8 +113,8 @@ class Gallery:
         keys: Path of the file with one key per person, which an encrypted gallery on a server
             needs. Keep this file outside the server and its backups. Removing a person then makes
             the person's templates in the backups unreadable.
-        tries: Limit on rejected claims per person and client, and the pauses after them. None:
-            claims are not counted, for experiments.
+        tries: Limit on rejected claims per person and client, and the pauses that follow them. None
+            (for experiments): claims are not counted.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
@@ -228,20 +228,20 @@ class Gallery:
 
     @property
     def provisional(self) -> dict[float, Threshold]:
-        """Thresholds in the model card, by false accept rate.
+        """Thresholds in the model card, `{false accept rate: threshold}`.
 
-        They decide until `calibrate` sets a threshold. Their rates were measured on the people of
-        the card and are valid for similar people and recordings.
+        These thresholds are used until `calibrate` sets a threshold. Their false accept rates were
+        measured on the people of the card and are valid for similar people and recordings.
         """
         return provisional(self._model.card)
 
     @property
     def deciding(self) -> Threshold | None:
-        """Threshold that decides if the caller gives neither `far` nor `threshold`.
+        """Threshold that `verify` uses if the caller gives neither `far` nor `threshold`.
 
-        It is the threshold for the smallest false accept rate that was calibrated. If nothing was
-        calibrated, it is the threshold for a false accept rate of 1 % in the model card. None if
-        no threshold exists.
+        This is the calibrated threshold for the smallest false accept rate. If nothing was
+        calibrated, this is the model card's threshold for a false accept rate of 1 %. None if no
+        threshold exists.
         """
         limits, card_limits = self.thresholds, self.provisional
         return choose_threshold(limits, None, card_limits) if limits or card_limits else None
@@ -297,11 +297,12 @@ class Gallery:
     def enroll(self, person: str, recordings: ArrayLike | Recordings) -> Enrollment:
         """Enrolls recordings of a new person or of a person who is enrolled already.
 
-        The method refuses recordings that are `unfit`. If thresholds were calibrated, it also
-        refuses a recording whose distances to all other recordings of the person exceed the largest
-        threshold, because `verify` would reject such a recording. The other recordings are the
-        enrolled recordings of the person and the new recordings that are near to them. For a new
-        person, the method enrolls the largest group of recordings that are near to each other.
+        The method refuses recordings that `unfit` reports. If thresholds were calibrated, the
+        method also refuses outliers: recordings whose distance to every other recording of the
+        person exceeds the largest threshold. `verify` would reject such recordings. These distances
+        are measured to the enrolled recordings of the person and to the new recordings that are
+        near to enrolled recordings. For a new person, the method enrolls the largest group of
+        recordings that are near to each other.
 
         A recording that is given twice or is enrolled already counts once. `Enrollment.repeated`
         and a `UserWarning` report repeated recordings. The method refuses a recording that is
@@ -498,7 +499,7 @@ class Gallery:
             ValueError: If the model does not accept a recording, a recording is `unfit`, or no
                 threshold exists.
         """
-        self._claims.check(person, client)  # first, because it is cheap
+        self._claims.check(person, client)  # this check comes first, because it is fast
         limit, used = self._limit(far, threshold)
         person, templates = self._templates_of(person)
         probes = self._embed_fit(recordings)
@@ -557,7 +558,7 @@ class Gallery:
         nearest = tuple(Candidate(person, score) for person, score in candidates)
         if decides:
             self._claims.begin(nearest[0].person, client, identified=True)
-        least = nearest[0].score  # infinite if `reject` excludes every person
+        least = nearest[0].score  # the score is infinite if `reject` excludes every person
         is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
@@ -605,12 +606,12 @@ class Gallery:
         return Scale.from_card(self._model.card, to_itself)
 
     def explain(self, person: str, recording: ArrayLike) -> Explanation:
-        """Explains which moments and channels of a recording make its score against a person.
+        """Explains which moments and channels of a recording make its distance to a person.
 
         A gallery stores embeddings, not recordings. The explanation therefore contains only moments
-        of the observed recording, which is called `"probe"`. These moments account for half of
-        a Wasserstein distance. The score of several recordings is the mean of their scores, so
-        explain each recording separately.
+        of the observed recording, which is called `"probe"`. For a Wasserstein distance, these
+        moments explain half of the distance. The score of several recordings is the mean of their
+        scores, so explain each recording separately.
 
         Args:
             person: Name of an enrolled person, such as `decision.person`.
@@ -659,23 +660,26 @@ class Gallery:
 
         If at least five people are given, but too few for `far`, the method adapts the threshold
         for this rate in the model card to the mean and the standard deviation of the scores of
-        false claims. Such a threshold keeps the rate for about nine of ten groups of people.
+        false claims. After about nine of ten such calibrations, the rate is not exceeded by other
+        people.
 
         Args:
             recordings: List of recordings.
             people: Person of each recording.
             far: False accept rate, above 0 and below 1.
-            sessions: Session of each recording, such as the day. A genuine claim is
-                then compared only with recordings from other sessions, if the person has any.
-                Default: with all other recordings of the person.
-            groups: Group of some people, `{person: group}`, such as age or sensor. The result then
-                contains the false accept rate between people of the same group.
+            sessions: Session of each recording, such as the day. A genuine claim is compared only
+                with recordings from other sessions, if the person has such recordings. Default: a
+                genuine claim is compared with all other recordings of the person.
+            groups: Group of each person, `{person: group}`, such as an age group or a sensor.
+                People may be missing. The result then contains the false accept rate between people
+                of the same group.
             extrapolate: Whether a rate that is too low for the number of people is estimated, see
                 `keras_dml.evaluation.certificate`.
 
         Returns:
             The threshold, which the gallery stores. Its confidence intervals count people, not
-            recordings. Few people with many recordings therefore do not support a low rate.
+            recordings. A low rate therefore needs many people, and more recordings per person do
+            not help.
 
         Raises:
             ValueError: If there is only one person, no person has two recordings, `groups` names
@@ -729,7 +733,7 @@ class Gallery:
 
         Args:
             recordings: List of recordings.
-            people: Person of each recording. A person who is not enrolled makes only false claims.
+            people: Person of each recording. All claims of a person who is not enrolled are false.
 
         Returns:
             A `keras_dml.evaluation.Verification`, with confidence intervals over people.
@@ -759,8 +763,8 @@ class Gallery:
 
         Args:
             person: Name of the claimed person.
-            far: False match rate for which `calibrate_listening` was called. Default: the smallest
-                of these rates.
+            far: False match rate that was given to `calibrate_listening`. Default: the smallest
+                such rate.
             client: Name of the client, as in `verify`. A claim that ends without a decision counts
                 as rejected.
 
@@ -793,8 +797,8 @@ class Gallery:
     ) -> Boundary:
         """Sets the threshold with which `listen` accepts at most a fraction `far` of false claims.
 
-        The rate is guaranteed on average for new people, independent of when the claim ends, see
-        `keras_dml.evaluation.promise`.
+        On average over new people, the false match rate is at most `far`, whenever the claim ends,
+        see `keras_dml.evaluation.promise`.
 
         The rate applies to one recording per claim, with at most as many windows as the recordings
         that are given here. The rate remains valid if an imposter repeats windows of the recording,
@@ -808,9 +812,9 @@ class Gallery:
         recordings of another person. A rate `far` needs at least 1 / far - 2 people.
 
         Args:
-            recordings: List of recordings. The shortest recording sets the longest claim: after as
-                many windows, `listen` rejects a claim that was not accepted. Give as many
-                recordings per person as you will enroll.
+            recordings: List of recordings. `listen` rejects a claim that was not accepted after as
+                many windows as the shortest of these recordings has. Give as many recordings per
+                person as you will enroll.
             people: Person of each recording.
             far: False match rate, above 0 and below 1.
             window: Number of time steps per window. The first decision is possible after one
@@ -859,7 +863,7 @@ class Gallery:
             distances[:, hidden[i]] = np.inf
             for name in names:
                 nearest = distances[:, people == name].min(axis=1)
-                if np.isfinite(nearest).all():  # false for a person's only recording
+                if np.isfinite(nearest).all():  # False if this is the person's only recording
                     scores.append(nearest)
                     probes.append(people[i])
                     claims.append(name)
@@ -868,8 +872,8 @@ class Gallery:
     def reject(self, person: str, recordings: ArrayLike | Recordings) -> None:
         """Stores recordings of imposters of a person (hard negatives).
 
-        A recording that is nearer to a stored imposter than to the person's enrolled recordings is
-        rejected from then on. Imposters that are stored already are ignored.
+        From then on, `verify` rejects a recording that is nearer to a stored imposter than to the
+        person's enrolled recordings. Recordings that are already stored are not stored again.
 
         Args:
             person: Name of an enrolled person.
@@ -887,9 +891,9 @@ class Gallery:
     def recordings(self, person: str) -> tuple[str, ...]:
         """Returns the ids of a person's enrolled recordings, in the order of enrollment.
 
-        An id is a digest of the embedding. The embedding cannot be computed from the id. But the
-        same recording has the same id in all galleries of the model, so an id can confirm that a
-        recording is enrolled.
+        An id is a digest of the embedding. The embedding cannot be computed from the id. The same
+        recording has the same id in all galleries of a model. Somebody who has a recording can
+        therefore use its id to find out whether the recording is enrolled.
 
         Args:
             person: Name of an enrolled person.
@@ -961,7 +965,7 @@ class Gallery:
         maintenance.forget_stored(self._records, person, recording, enrolled=True)
 
     def mean_template(self, person: str) -> MeanTemplate:
-        """Computes the mean embedding of a person's enrolled recordings, for small devices.
+        """Computes the mean embedding of a person's recordings, for devices with little memory.
 
         Args:
             person: Name of an enrolled person.
@@ -983,7 +987,7 @@ class Gallery:
             path: Path of the file. An existing file is replaced.
 
         Raises:
-            ValueError: If `path` cannot be the path of a file, or is the path of this gallery.
+            ValueError: If `path` is not a valid path of a file, or is the path of this gallery.
             OSError: If the file cannot be written.
         """
         if all(map(os.path.exists, (path, self.path))) and os.path.samefile(path, self.path):
@@ -1091,7 +1095,7 @@ class Gallery:
         return recordings
 
     def _fit_list(self, recordings):
-        """Returns recordings as a list. Raises `ValueError` if a recording is unfit."""
+        """Returns recordings as a list. Raises `ValueError` if one is too poor to be compared."""
         recordings = self._as_list(recordings)
         reasons = self._model.unfit(recordings)
         if reasons:
@@ -1123,7 +1127,7 @@ class Gallery:
         return self._cached_templates
 
     def _candidates(self, probes):
-        """Returns `Templates` that include those nearest to `probes`, and the number of people."""
+        """Returns the `Templates` of people near to `probes`, and the number of all people."""
         candidates = self._records.candidates(probes)
         if candidates is None:
             templates = self._templates()

@@ -1,4 +1,4 @@
-"""Verifies a recording while it grows, see `Gallery.listen`."""
+"""Verifies a person while the recording is still being made, see `Gallery.listen`."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class Heard:
             words += f": {measured_in_words(self.score, self.scale)}"
             if math.isfinite(self.threshold):
                 words += f", threshold {measured_in_words(self.threshold, self.scale)}"
-        return words + (", nearest to a window marked as another person's" if self.denied else "")
+        return words + (", nearest to a stored imposter recording" if self.denied else "")
 
     def __str__(self) -> str:
         return self.in_words()
 
 
 class Listening:
-    """A claim that is decided while its recording grows. `Gallery.listen` returns this object.
+    """Claim that is decided during the recording. `Gallery.listen` returns this object.
 
     The claim is accepted as soon as one window is near enough to the enrolled recordings.
     Repeating a window therefore does not help an imposter. `Gallery.calibrate_listening` states for
@@ -231,7 +231,7 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
             f"The model takes {type(model_inputs).__name__.lower()} of shape {model_inputs.axes}, "
-            "but only recordings of shape (time, channels) can be compared while they grow."
+            "but `listen` needs a model that takes recordings of shape (time, channels)."
         )
     return model_inputs
 

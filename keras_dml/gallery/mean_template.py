@@ -16,8 +16,8 @@ class MeanTemplate:
 
     A mean template can replace all templates (stored embeddings) of a person to save memory.
     Recordings can be added to a mean template and removed from it, and two mean templates can be
-    merged. All results are exact and do not depend on the order. This holds for distances whose
-    mean is an average of points (`Distance.has_mean`):
+    merged. All results are exact and do not depend on the order. Mean templates exist for distances
+    whose mean is an average of points (`Distance.has_mean`):
 
     - For the 2-Wasserstein distance, the points are quantile functions. Their average is the
       barycenter.
@@ -102,10 +102,11 @@ class MeanTemplate:
         return self._with(self.weight * self.mean + other.weight * other.mean, weight)
 
     def forget(self, embedding: ArrayLike) -> MeanTemplate:
-        """Returns the mean template without one of the recordings in it.
+        """Returns the mean template after one recording is removed from it.
 
         Args:
-            embedding: Embedding of a recording in the template. The method cannot check this.
+            embedding: Embedding of the recording. The method cannot check that the template
+                contains this recording.
 
         Raises:
             ValueError: If the template has only one recording.

@@ -22,9 +22,10 @@ IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not
 
 
 class Index:
-    """Mapping from embeddings to vectors, with which a database finds near embeddings.
+    """Mapping from embeddings to vectors. A database uses the vectors to find near embeddings.
 
-    The norm of the difference of two vectors ranks embeddings almost as their distance does.
+    Sorting embeddings by the norm of the difference of their vectors gives almost the same order as
+    sorting by their distance.
 
     Args:
         distance: Distance of the embeddings.
@@ -58,8 +59,8 @@ class GalleryModel:
         name: Name or path of the model.
         distance: Distance with which the model compares embeddings.
         fingerprint: SHA-256 of the distance and of the weights that compute embeddings and
-            distances. For a model without weights, the layers replace the weights. Adding classes
-            to a classifier does not change the fingerprint.
+            distances. If the model has no weights, the fingerprint depends on the layers instead.
+            Adding classes to a classifier does not change the fingerprint.
     """
 
     def __init__(self, model: keras.Model | Path):
@@ -88,7 +89,7 @@ class GalleryModel:
         return pseudonyms.TrainedOn(card.get("data", {}) if card.get("is_own") else {})
 
     def index(self) -> Index | None:
-        """Returns the `Index` of the embeddings, or None if the distance has no such vectors."""
+        """Returns the `Index` of the embeddings, or None if the distance has no index vectors."""
         shape = self.embedding_shape
         sample = self.distance.degenerate(np.zeros(shape, np.float32))[None]
         vectors = self.distance.index_vectors(sample)

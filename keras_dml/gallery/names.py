@@ -100,7 +100,7 @@ def checked_name(person: str, argument: str = "person") -> str:
                 longest=LONGEST,
             )
         )
-    if person != person.strip():  # looks like another name in print
+    if person != person.strip():  # when printed, such a name looks like another name
         raise ValueError(
             Message(
                 "{argument} is {name!r}, but it must be a name without spaces at its ends.",

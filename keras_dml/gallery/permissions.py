@@ -1,4 +1,4 @@
-"""Checks that only the owner may read files of a gallery, as ssh checks key files (POSIX)."""
+"""Checks that only the owner may read the files of a gallery (POSIX). ssh checks key files too."""
 
 import os
 import warnings

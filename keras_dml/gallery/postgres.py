@@ -21,7 +21,7 @@ from keras_dml.gallery.store import Run, check_password, hide_password
 
 @contextlib.contextmanager
 def _libraries_bound_to_their_own_symbols():
-    """Makes libraries that are loaded in the block prefer the symbols of their dependencies.
+    """Makes libraries that are loaded in the block use the symbols of their dependencies first.
 
     TensorFlow exports the functions of its copy of BoringSSL to the whole process. Without this
     context, libpq would call these functions in place of OpenSSL's, and the first connection with
@@ -54,12 +54,13 @@ WAIT_SECONDS = 30  # longest time to wait for another writer or for a connection
 MOST_NUMBERS = 4000  # largest size of a `halfvec` that pgvector can index
 CANDIDATES = 200  # number of nearest vectors that a query reads from the index
 OPERATORS = {"l1": "<+>", "l2": "<->"}
-UNKNOWN = "The last change may have been saved or not: check before you repeat it."
+UNKNOWN = "It is unknown whether the last change was saved. Check before you repeat it."
 
 NAMESPACE = "keras_dml"  # the PostgreSQL schema
 LOCK = 0x6B646D6C  # "kdml", advisory lock while a process creates the tables
 MARK = "people enrolled by keras-dml, version 2"  # comment of the PostgreSQL schema
-# Tables that an earlier version lacks, by its mark. Opening such a gallery adds the tables.
+# For the mark of each earlier version: the tables that this version lacks. Opening a gallery of
+# this version adds the tables.
 LATER = {"people enrolled by keras-dml, version 1": {"tries", "seals", "state"}}
 TABLES = {
     "about": 'CREATE TABLE about (name text COLLATE "C" PRIMARY KEY, value text COLLATE "C"'
@@ -132,8 +133,8 @@ class PostgresStore:
 
     Args:
         url: URL of the database, `postgresql://user:password@host:port/database`.
-        upgrade: Function that takes a `Run` and seals a gallery of an earlier release. It is called
-            in the transaction that adds the tables which such a gallery lacks.
+        upgrade: Function that takes a `Run` and seals a gallery of an earlier release. The function
+            is called in the transaction that adds the missing tables to this gallery.
 
     Raises:
         ValueError: If `url` is not a valid URL, or the schema `keras_dml` of the database is not a
@@ -256,13 +257,13 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Run]:
-        """Opens a transaction that makes all its changes or none."""
+        """Opens a transaction for writing. If the block fails, nothing is changed."""
         with self._transaction() as run:
             run("UPDATE changes SET number = number + 1")  # the next writer waits here
             yield run
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes the counts of claims. Other writers need not wait."""
+        """Opens a transaction that changes counts of rejected claims. No other writer waits."""
         return self._transaction()
 
     @contextlib.contextmanager

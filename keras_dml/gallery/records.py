@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from keras_dml.gallery.model import Index
     from keras_dml.gallery.store import Run
 
-ENCRYPTION = "encryption"  # row of `about` with the mark of an encrypted gallery, or null
+ENCRYPTION = "encryption"  # row of `about` that holds the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
 NUMBER_BITS = 62  # size of the number of a person
 
@@ -42,8 +42,8 @@ NUMBER_BITS = 62  # size of the number of a person
 class Records:
     """The records of a gallery.
 
-    Every method is one transaction, which changes all its rows or none. The changes of a method
-    that has returned survive a killed process.
+    Every method is one transaction. If a method fails, it changes nothing. After a method has
+    returned, its changes remain even if the process is killed.
 
     Args:
         path: Path of the file, or the URL of a database. A file that does not exist is created.
@@ -81,7 +81,7 @@ class Records:
                     (sqlite.KEYS_TABLE, sqlite.COUNTERS_TABLE),
                     sqlite.APPLICATION_OF_KEYS,
                     "file of keys",
-                    upgrade=lambda run: None,  # the table of counters is empty at first
+                    upgrade=lambda run: None,  # a new table of counters is empty
                 )
             )
 
@@ -173,7 +173,7 @@ class Records:
             self._counter = self._open_counter(mark)
 
     def _open_counter(self, mark):
-        """Returns the `Counter` of changes. It stores nothing if it has no file."""
+        """Returns the `Counter` of changes. Without a file, the counter stores nothing."""
         if self._keys_file is not None:
             return Counter(self._keys_file, mark)
         if self._key.path is None:
@@ -286,7 +286,7 @@ class Records:
 
     @property
     def is_encrypted(self) -> bool:
-        """True if the embeddings of this gallery are encrypted."""
+        """True if the gallery has a key, so that embeddings are encrypted."""
         return not isinstance(self._keys, NoKeys)
 
     def remember(self, name: str, value: Any) -> None:
@@ -411,8 +411,8 @@ class Records:
             enrolled: True for enrolled recordings, False for imposters that `reject` stored.
 
         Returns:
-            The ids for which the person has no recording. If there are such ids, nothing is
-            removed.
+            The ids that do not belong to a recording of the person. If any id is returned, nothing
+            is removed.
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
         with self._writing() as run:

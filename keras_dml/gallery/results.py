@@ -18,7 +18,7 @@ MOVED = "the card's, moved to these people"
 
 
 class Scale(NamedTuple):
-    """Scale that maps distances to scores from 0 to 100, which people read more easily.
+    """Scale that converts distances to scores from 0 to 100, which are easier to read.
 
     Attributes:
         to_itself: Distance from a recording to itself, which gets the score 100.
@@ -158,15 +158,16 @@ class Threshold:
     Attributes:
         far: False accept rate that was asked for.
         value: Largest accepted distance.
-        far_ci95: 95 % confidence interval of the false accept rate for another group of as many
-            people, see `keras_dml.evaluation.certificate`.
+        far_ci95: 95 % confidence interval of the false accept rate that another group of the same
+            number of people would have, see `keras_dml.evaluation.certificate`.
         tar: Fraction of genuine claims that are accepted (true accept rate).
         tar_ci95: 95 % confidence interval of `tar`.
         people: Number of calibration people.
         trials: Number of false claims (imposter trials) of the calibration people.
-        independent: Number of independent pairs of people that give as much information as all
+        independent: Number of independent pairs of people that carry as much information as all
             trials.
-        strictest: Lowest false accept rate that the calibration people support.
+        strictest: Lowest false accept rate for which the number of calibration people is large
+            enough.
         method: Method that computed the threshold: counted over people, extrapolated with a model
             of the tail, `MOVED` or `PROVISIONAL`.
         groups: `GroupRate` of each group. Empty if no groups were given.
@@ -195,12 +196,12 @@ class Threshold:
 
     @property
     def extrapolated(self) -> bool:
-        """True if `far` is lower than the people support. The rate is then only an estimate."""
+        """True if the people were too few for the rate `far`, which is then only an estimate."""
         return self.far < self.strictest and self.method not in (MOVED, PROVISIONAL)
 
     @property
     def is_counted(self) -> bool:
-        """True if the rate was counted over enough calibration people of the gallery."""
+        """True if the rate was measured on enough people, without extrapolation or the card."""
         return not self.extrapolated and self.method not in (MOVED, PROVISIONAL)
 
     @property
@@ -209,7 +210,7 @@ class Threshold:
         return self.method == PROVISIONAL
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the smallest and the largest number of people that another rate may need.
+        """Returns how many people another rate needs, as a smallest and a largest estimate.
 
         Args:
             far: Other false accept rate, see `keras_dml.evaluation.Certificate.people_needed`.
@@ -248,7 +249,7 @@ class Threshold:
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """Decision whether a claim is accepted (verification).
+    """Result of `Gallery.verify`: whether a claim is accepted.
 
     Attributes:
         accepted: Whether the claim is accepted.
@@ -290,7 +291,7 @@ class Decision:
         limit = limit_in_words(self, distances)
         if not scores:
             return f"{answer}: {limit}"
-        reason = ", nearest to a recording marked as another person's" if self.denied else ""
+        reason = ", nearest to a stored imposter recording" if self.denied else ""
         return f"{answer}: {measured_in_words(self.score, self.scale, distances)}, {limit}{reason}"
 
     def __str__(self) -> str:
@@ -307,18 +308,18 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Identification:
-    """Decision which person made recordings, or that a stranger made them (identification).
+    """Result of `Gallery.identify`: the person who made recordings, or None for a stranger.
 
     Attributes:
-        person: Name of the identified person. None for a stranger, or if several people have equal
-            scores.
+        person: Name of the identified person. None if no person is near enough (a stranger), or if
+            several people have equal scores.
         candidates: The people with the least scores, nearest first.
         threshold: Largest score with which a person is identified. None if no threshold exists.
             The result then contains candidates, but no decision.
         people: Number of enrolled people.
         fpir: Upper bound of the false positive identification rate for this number of people, see
-            `Threshold.among`. None if the rate of the threshold was not counted over people, or the
-            bound is 1.
+            `Threshold.among`. None if the bound is 1, or if the rate of the threshold was
+            extrapolated or is based on the card.
         far: False accept rate of the threshold. None if the caller gave the threshold.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.

@@ -1,8 +1,8 @@
-"""Detects changes that other programs made to a gallery, with seals of rows and a counter.
+"""Seals the rows of a gallery, so that changes by other programs are detected.
 
 If the gallery has a key, a seal is an HMAC-SHA256 with a key that HKDF derives from the key of the
-gallery. Nobody can then change, delete, duplicate or swap rows without the key. If the gallery has
-no key, a seal is a checksum that detects damage.
+gallery. If somebody changes, deletes, duplicates or swaps rows without the key, the gallery detects
+this. If the gallery has no key, a seal is a checksum that detects damage.
 
 The seal of a person covers the person's number, name and templates (stored embeddings). One more
 seal, in the table `state`, covers the model, the thresholds, the number of changes and the sum of
@@ -39,7 +39,7 @@ class SealError(ValueError):
 
 
 class Seals:
-    """The seals of a gallery. Each method must be called in a transaction.
+    """Computes, stores and checks the seals of a gallery. Call each method in a transaction.
 
     Args:
         key: Key for the seals, 32 bytes. None for a gallery without a key.
@@ -120,7 +120,7 @@ class Seals:
         return number
 
     def check_set(self, run: "Run") -> None:
-        """Checks that nobody was deleted, added or restored. Does not read templates.
+        """Checks that no program has deleted, added or restored a person. Does not read templates.
 
         Raises:
             SealError: If another program has changed the set of people.
@@ -187,8 +187,9 @@ class Seals:
     def _seal_state(self, run, number, people):
         """Returns the seal of the state of a gallery.
 
-        In a gallery without a key, the seal does not cover the model and the thresholds. Everybody
-        could compute such a checksum, and the check would fail after the owner repaired a text.
+        In a gallery without a key, the seal does not cover the model and the thresholds. Such a
+        seal would not protect them, because everybody can compute a checksum. The check would also
+        fail after the owner corrected a stored text by hand.
         """
         texts = []
         if self.has_key:

@@ -1,4 +1,4 @@
-"""Galleries in SQLite files, which several processes may use at the same time.
+"""Stores galleries in SQLite files, which several processes may use at the same time.
 
 SQLite overwrites deleted rows with zeros, and the log of changes is truncated after a removal.
 """
@@ -22,7 +22,8 @@ from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
 from keras_dml.gallery.store import Run
 
 VERSION = 2
-# Tables that files of an earlier version lack. Opening such a file adds them.
+# Tables that files of an earlier version lack. Opening a file of an earlier version adds the
+# tables.
 LATER = {1: {"tries", "seals", "state", "counters"}}
 FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
 BUSY_SECONDS = 30.0  # longest time that a writer waits for another writer
@@ -127,8 +128,9 @@ class SQLiteFile:
         schema: Statements that create the tables.
         application: SQLite application id of this kind of file.
         kind: Name of this kind of file in error messages.
-        upgrade: Function that is called with a `Run` in the transaction that adds the tables which
-            a file of an earlier version lacks. None: such a file is not changed.
+        upgrade: Function that is called with a `Run` when the tables that a file of an earlier
+            version lacks are added, in the same transaction. None: files of earlier versions are
+            not changed.
 
     Raises:
         ValueError: If the file is of another kind or version, or is damaged.
@@ -277,7 +279,7 @@ class SQLiteFile:
         self._connection.close()
 
     def writing(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that makes all its changes to the file or none."""
+        """Opens a transaction for writing. If the block fails, the file is not changed."""
         return self._transaction("BEGIN IMMEDIATE")
 
     def reading(self) -> AbstractContextManager[Run]:
@@ -396,7 +398,7 @@ class SQLiteStore(SQLiteFile):
         return self.writing()
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
-        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
+        """Returns an SQL condition that a column equals one of the texts, and the value of `?`."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def changes_by_others(self) -> int:

@@ -37,8 +37,10 @@ class Store(Protocol):
     - `people (id, name)`: numbers and names of people. Deleting a person deletes the person's rows
       in `templates` and `tries`.
     - `templates (id, person, enrolled, created, embedding)`: stored embeddings.
-    - `thresholds (far, found)`: calibrated thresholds as JSON, by false accept rate.
-    - `boundaries (far, found)`: decision thresholds of `listen` as JSON, by false match rate.
+    - `thresholds (far, found)`: false accept rates, and the calibrated threshold for each rate as
+      JSON.
+    - `boundaries (far, found)`: false match rates, and the decision threshold of `listen` for each
+      rate as JSON.
     - `tries (person, client, identified, failures, failed)`: counts of rejected claims.
     - `seals (person, seal)` and `state (number, people, seal)`: see `seals.Seals`.
     - `keys (gallery, person, wrapped)`: see `encryption.Keys`. A server does not have this table,
@@ -69,15 +71,14 @@ class Store(Protocol):
         ...
 
     def writing(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that makes all its changes or none.
-
-        Other transactions that write wait. After the block has ended, the changes survive a killed
+        """Opens a transaction for writing. If the block fails, nothing is changed. Other
+        transactions that write wait. After the block has ended, the changes survive a killed
         process.
         """
         ...
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes only the table `tries`. Other writers need not wait."""
+        """Opens a transaction that changes only the table `tries`, so no other writer waits."""
         ...
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, Any]:
@@ -169,7 +170,8 @@ def open_store(path: Path, upgrade: Callable[[Run], None] | None) -> Store:
         ImportError: If the driver of the URL's database is not installed.
     """
     module, name = SCHEMES[str(path).partition("://")[0]] if is_url(path) else FILE
-    module = importlib.import_module(f"keras_dml.gallery.{module}")  # a driver may be an extra
+    # the driver may be missing, because it belongs to an extra
+    module = importlib.import_module(f"keras_dml.gallery.{module}")
     return getattr(module, name)(path, upgrade)
 
 

@@ -34,7 +34,7 @@ def write(
 ) -> None:
     """Writes templates to a file that only its owner may read.
 
-    After an error, the path has the old file or no file.
+    If writing fails, an existing file keeps its content.
 
     Args:
         path: Path of the file. An existing file is replaced.
@@ -59,7 +59,7 @@ def write(
                 embeddings=np.asarray(embeddings, "<f4"),
             )
         if os.path.exists(path):
-            os.chmod(path, 0o600)  # otherwise the new file gets the mode of the old file
+            os.chmod(path, 0o600)  # the new file gets the mode of the old file
 
 
 def read(path: Path) -> tuple[dict[Any, Any], list[str], np.ndarray, np.ndarray]:

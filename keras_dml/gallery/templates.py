@@ -10,8 +10,8 @@ from keras_dml._contents import alike
 if TYPE_CHECKING:
     from keras_dml.gallery.model import GalleryModel
 
-FIRST, MOST = 64, 512  # number of people in the first comparison and in later comparisons
-ROUNDING = 1e-4  # fraction by which rounding may lift a lower bound above the distance
+FIRST, MOST = 64, 512  # number of people who are compared in the first step and in each later step
+ROUNDING = 1e-4  # largest fraction by which rounding raises a lower bound above the distance
 TIE = 1e-5  # fraction by which rounding may change the scores of equal embeddings
 NOT_COMPUTED = object()
 
@@ -117,7 +117,7 @@ class Templates:
         return tuple(self.names[code] for code in np.flatnonzero(tied))
 
     def _sharing(self, model, probes, person):
-        """Returns the codes of people who share a person's embeddings nearest to the probes."""
+        """Returns codes of people who share those embeddings of a person that are nearest."""
         enrolled = self.enrolled_of(person)
         matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
         owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]

@@ -22,7 +22,7 @@ from keras_dml._messages import Message
 from keras_dml.gallery.names import composed, name_or_none
 from keras_dml.gallery.store import Store
 
-LONGEST_CLIENT = 200  # characters of a client's name
+LONGEST_CLIENT = 200  # largest number of characters in a client's name
 # The counts of rejected claims are deleted after so many times the longest pause. An attacker who
 # waits for this gets fewer decisions than an attacker who claims again after each pause.
 FORGOTTEN_AFTER = 24
@@ -48,7 +48,7 @@ class TooManyTries(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Tries:
-    """Limit on rejected claims, and lengths of the pauses after them.
+    """Limit on rejected claims, and lengths of the pauses after rejected claims.
 
     Attributes:
         free: Number of rejected claims per person and client that cause no pause.
@@ -110,7 +110,7 @@ class Claims:
         self._store, self._tries = store, tries
 
     def check(self, person: str, client: str) -> None:
-        """Raises `TooManyTries` during a pause for a person and a client.
+        """Raises `TooManyTries` if the claims of a client for a person are paused.
 
         Args:
             person: Name of the claimed person.
@@ -168,7 +168,7 @@ class Claims:
             run(update, (failures + 1, now, number, client, int(identified)))
 
     def accept(self, person: str, client: str, identified: bool = False) -> None:
-        """Resets the count of rejected claims for a person and a client.
+        """Sets the count of rejected claims for a person and a client to 0.
 
         Args:
             person: Name of the person.

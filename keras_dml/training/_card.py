@@ -40,8 +40,8 @@ def build_card(
         thresholds: Rows of the card's `thresholds`. The rows are omitted if the card's
             `test_subjects` is an empty list, because thresholds need people whose recordings were
             not used in training.
-        device_thresholds: Rows of the card's `device_thresholds`. Needed for a model whose exported
-            files compute another distance than the model.
+        device_thresholds: Rows of the card's `device_thresholds`. Needed if the exported files
+            compute another distance than the model.
         data: Further keys of the card's `data`, such as `train_subjects`.
         **facts: Values that replace the names in braces.
 
@@ -97,10 +97,10 @@ def export_row(
 
     Args:
         exported: The exported file.
-        figure: Name of the figure that `change` is about: `"auc"` or `"accuracy"`.
-        change: Figure of the exported file minus figure of the model. None if unknown.
-        by_distance: Change of the figure that comes from the distance alone, if the exported file
-            computes another distance than the model. Default: no such change.
+        figure: Name of the figure whose change is stored: `"auc"` or `"accuracy"`.
+        change: Figure of the exported file minus the figure of the Keras model. None if unknown.
+        by_distance: If the exported file computes another distance than the model: the part of
+            `change` that comes from this distance. Default: the two distances are the same.
     """
     row = {
         "format": exported.format,

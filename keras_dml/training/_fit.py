@@ -115,8 +115,7 @@ def fit(
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Raises:
-        ValueError: If `steps` is not positive, or the path of the checkpoint is taken by something
-            else.
+        ValueError: If `steps` is not positive, or the path of the checkpoint is not a folder.
     """
     if steps < 1:
         raise ValueError(Message("{steps} is {value}, but it must be at least 1.", value=steps))
@@ -143,10 +142,11 @@ def fit(
 class Checkpoint(keras.callbacks.Callback):
     """Callback that saves a checkpoint after each epoch.
 
-    A checkpoint holds weights, optimizer, random states, history and duration. The folder of the
-    checkpoint is written completely or not at all. `keras.callbacks.BackupAndRestore` does not save
+    A checkpoint holds weights, optimizer, random states, history and duration. If writing is
+    interrupted, the previous checkpoint remains. `keras.callbacks.BackupAndRestore` does not save
     random states, so dropout would differ after a restart. The Keras callback also writes the
-    weights before the epoch number, so a run that is killed in between repeats an epoch.
+    weights before the epoch number. A run that is killed between the two writes therefore repeats
+    an epoch.
 
     Args:
         folder: Folder that contains the checkpoint, created if missing.
@@ -158,8 +158,7 @@ class Checkpoint(keras.callbacks.Callback):
         minutes: Minutes of training before this run.
 
     Raises:
-        ValueError: If the path of the checkpoint is taken by something else, or the checkpoint is
-            damaged.
+        ValueError: If the path of the checkpoint is not a folder, or the checkpoint is damaged.
     """
 
     def __init__(self, folder: Path, resume: bool) -> None:

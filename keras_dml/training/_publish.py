@@ -1,7 +1,7 @@
 """Writes a trained model into a folder of the zoo: model file, golden file, card and page.
 
 Either all files are written or none. `keras_dml.zoo` only reads models. Training recipes and
-exporters write with this module; exporters add rows to the card.
+exporters use this module to write models. Exporters also add rows to the card.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from keras_dml._backend import keras
 
 MODEL, GOLDEN, PAGE, FIGURES = "model.keras", "golden.npz", "README.md", "figures"
-RELATIVE_TOLERANCE = 1e-5  # float32 error after sixteen layers on another processor or backend
+# relative float32 error after sixteen layers on another processor or backend
+RELATIVE_TOLERANCE = 1e-5
 
 
 def publish(
@@ -46,7 +47,7 @@ def publish(
         model: The trained `keras.Model`, which ends in a head of `keras_dml.layers`, or a
             `PrototypicalClassifier`. The state of the optimizer is not written.
         card: Dict that follows `keras_dml.zoo.schema.CARD`, such as the result of `build_card`.
-            `thresholds` and `exports` may be missing.
+            The keys `thresholds` and `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`.
             The golden file contains these recordings with their embeddings and is published. Use
             synthetic recordings (`keras_dml.training.golden`) unless the license and the people
@@ -69,7 +70,8 @@ def publish(
         names.insert(0, f"{FIGURES}/{curves.name}")
     targets = {name: _files.replaceable_file(folder / name) for name in names}
     with _files.tmp_dir(folder / lookup.CARD) as parent:
-        tmp_dir = parent / folder.name  # the check compares the card with the folder's name
+        # `check` compares the name in the card with the name of the folder
+        tmp_dir = parent / folder.name
         tmp_dir.mkdir()
         without_optimizer(model).save(tmp_dir / MODEL)
         embedding = np.concatenate([reading.embed_one(model, each) for each in golden_recordings])
@@ -147,7 +149,7 @@ def without_optimizer(model: keras.Model) -> keras.Model:
 
 
 def _tolerance(embedding):
-    """Returns the relative tolerance times the largest value, rounded up to one digit."""
+    """Returns `RELATIVE_TOLERANCE` times the largest value, rounded up to one digit."""
     wanted = RELATIVE_TOLERANCE * max(1.0, float(np.abs(embedding).max()))
     unit = 10.0 ** np.floor(np.log10(wanted))
     return float(f"{np.ceil(wanted / unit - 1e-9) * unit:.0e}")

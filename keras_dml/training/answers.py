@@ -16,7 +16,7 @@ RULE_OF_THREE = 3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answers:
-    """Correct and wrong answers of a classifier.
+    """Answers of a classifier, each correct or wrong.
 
     Attributes:
         right: Whether each answer is correct, shape `(answers,)`.
@@ -38,8 +38,8 @@ class Answers:
     def rows(self) -> list[dict[str, Any]]:
         """Returns the accuracy with a 95 % confidence interval.
 
-        Without groups this is the Wilson interval over images. With groups this is the bootstrap
-        interval over groups.
+        If the answers have no groups, the interval is the Wilson interval over images. Otherwise
+        the interval comes from a bootstrap over groups.
         """
         if self.groups is None:
             test = binomtest(int(self.right.sum()), len(self.right))
@@ -53,9 +53,9 @@ class Answers:
         """Returns a card's `baselines`.
 
         Args:
-            methods: Dict `{name: (what, kind, right)}`. `what` describes the method, `kind` is one
-                of the kinds of `keras_dml.training.pooled`, and `right` says for each question
-                whether the method answers it correctly.
+            methods: Dict `{name: (what, kind, right)}`. `what` describes the method, `kind` is a
+                kind that `keras_dml.training.pooled.baseline` accepts, and `right` is a boolean
+                array that says which questions the method answers correctly.
         """
         return [
             {

@@ -1,7 +1,7 @@
 """Augmentation of batches of recordings `(rows, time, channels)`.
 
-The functions simulate the variation between two recordings of a person, or simulate additional
-people.
+Some functions simulate the variation between two recordings of a person. Other functions simulate
+additional people.
 """
 
 from collections.abc import Sequence
@@ -51,13 +51,13 @@ def mix_channels(
     """Mixes the channels of both rows of a pair by the same random matrix.
 
     The mixing simulates another head or another sensor. Every pair becomes an additional person, so
-    an encoder overfits less if the training set has few people. With one matrix for all pairs of a
-    batch, the mixing does not help the encoder to distinguish the pairs, and the task is harder.
+    an encoder overfits less if the training set has few people. If one matrix mixes all pairs of a
+    batch, the encoder cannot distinguish the pairs by their mixing, so the task is harder.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Size of the change; 0 for no change.
+        size: Standard deviation of the change of the matrix. 0 for no change.
         together: Probability that one matrix mixes the whole batch.
     """
     channels = batch.shape[-1]

@@ -1,4 +1,4 @@
-"""Models that are fitted in closed form: linear discriminants (LDA) of lagged correlations."""
+"""Fits models in closed form: linear discriminants (LDA) of lagged correlations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +20,9 @@ from keras_dml.layers import (
 )
 from keras_dml.training import fronts
 
-BATCH, BATCH_VALUES = 256, 2**21  # largest numbers of windows and of values (long audio windows)
-COMPONENTS = 150  # principal components before the discriminants
+# limits of a batch: largest number of windows, and largest number of values for long audio windows
+BATCH, BATCH_VALUES = 256, 2**21
+COMPONENTS = 150  # number of principal components from which the discriminants are fitted
 # A correlation that is zero by construction, as between principal axes, varies only by rounding.
 LEAST_VARIANCE = 1e-6
 SHRINKAGE = 0.1  # shrinks the within-person covariance toward a multiple of the identity
@@ -93,7 +94,7 @@ def discriminant_model(
 
     Args:
         model: A functional `keras.Model` whose outputs are vectors.
-        windows: Training signals, in a form that `outputs` accepts.
+        windows: Training signals: an array or a list, as in `outputs`.
         people: Person of each window.
         count: Largest number of discriminants. The number of discriminants is always less than the
             number of people, and at most the number of features.
@@ -135,7 +136,7 @@ def discriminant_analysis(
         features: Features, shape `(windows, features)`.
         people: Person of each window.
         count: Number of discriminants, smaller than the number of people.
-        *scaling: Transformations before the principal components.
+        *scaling: scikit-learn transformers that are applied before the principal components.
 
     Returns:
         Fitted scikit-learn pipeline. The outputs are in units of the (shrunk) standard deviation

@@ -1,4 +1,4 @@
-"""Measures a model on recordings of people: figures, verification trials and error curves."""
+"""Measures a model on recordings of people: error rates, verification trials and error curves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
 HEADLINE = "headline.json"
-FOR_UNIT = 5  # recordings per person from which the unit of distances is computed
+FOR_UNIT = 5  # number of recordings per person that determine the unit of distances
 FRACTION_OF_CARDS = 1.0  # all test people are enrolled, because identifying few people is easier
 
 
@@ -176,7 +176,7 @@ def figures(
                 n=(n,),
                 fractions=(0.5, FRACTION_OF_CARDS),
             )
-        except ValueError:  # too few people have `n` recordings in a later session
+        except ValueError:  # skipped, because too few people have `n` recordings in a later session
             continue
     return rows
 

@@ -97,7 +97,7 @@ def _encoder_usage(card):
 
 
 def _classifier_usage(card):
-    """Returns lines of code; images are one array, recordings of different lengths a list."""
+    """Returns lines of code, which take images as one array and recordings as a list of arrays."""
     if "size" in card["input"]:
         shape = _shape(card, "count")
         return [
@@ -330,7 +330,7 @@ def _threshold_section(title, rows_of_card, card):
 
 
 def _tries(rows):
-    """Returns a sentence and a table about the rates of persons who may try several times.
+    """Returns a sentence and a table with the error rates if a person may try several times.
 
     The list is empty if these rates were not measured.
     """
@@ -375,7 +375,7 @@ def rounded_up(rate: float) -> str:
 
 
 def exports(card: dict[str, Any]) -> str:
-    """Returns the section about the exported files, or an empty string without exported files."""
+    """Returns the section about exported files. Empty if the card has no exported files."""
     if not card["exports"]:
         return ""
     change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])

@@ -39,7 +39,7 @@ class People:
         )
 
     def take(self, rows: ArrayLike) -> People:
-        """Returns the recordings at indices, or those for which a boolean array is True."""
+        """Returns the recordings that an array of indices or of booleans selects."""
         rows = np.arange(len(self.signals))[rows]
         return People(*([column[i] for i in rows] for column in vars(self).values()))
 
@@ -70,7 +70,7 @@ class People:
         return cut
 
     def at_tempos(self, tempos: Iterable[float]) -> People:
-        """Speeds recordings up or down by linear interpolation.
+        """Changes the speed of recordings by linear interpolation.
 
         Recordings at every tempo except 1 are labeled as additional people.
 
@@ -110,7 +110,7 @@ class People:
 
 
 def _middle(count, files):
-    """Returns the index nearest to the middle at which a new file begins, or else the middle."""
+    """Returns the index nearest to the middle at which a new file begins. Default: the middle."""
     starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
     return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 

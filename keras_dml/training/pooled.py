@@ -1,4 +1,4 @@
-"""Computes the headline, baselines and thresholds of a card from pooled trials.
+"""Computes the main result, the baselines and the thresholds of a card from pooled trials.
 
 All trials are decided by the same threshold. The 95 % intervals come from resampling people.
 """
@@ -16,7 +16,7 @@ from keras_dml.training.trials import PEOPLE, Trials
 
 FARS = (0.1, 0.05, 0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
-TRIES = 3  # number of recordings that a person may try
+TRIES = 3  # number of tries per person for `best_of_tries`
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 OTHER_PROBES = "other probes"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
@@ -128,9 +128,9 @@ def carried_thresholds(
     Args:
         trials: Trials of a cross-validation. Distances start at 0. The unit is the median distance
             between two people in the training set of the fold's model.
-        unit: The same unit for the published model.
+        unit: Median distance between two people in the training set of the published model.
         offset: Number that is added to distances of the published model so that they start at 0.
-        words: Explanation of the thresholds, stored in the card as `carried`.
+        words: Text that explains these thresholds. The card stores the text as `carried`.
 
     Returns:
         List of dicts like those of `thresholds`.
@@ -157,7 +157,7 @@ def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) 
 def certificate(
     certified: evaluation.FalseAccepts | evaluation.Certificate, far: float
 ) -> dict[Any, Any]:
-    """Describes for a card how well the false accept rate of a threshold is known.
+    """Describes for a card how uncertain the false accept rate of a threshold is.
 
     Args:
         certified: False accept rate of the threshold with its confidence bounds.
@@ -206,7 +206,7 @@ def _threshold(trials, far, groups):
 
 
 def _tries(trials, value):
-    """Returns error rates for several tries of a person. Empty if nobody has enough probes."""
+    """Returns error rates for people who try several times. Empty if probes are too few."""
     pairs = np.stack([_codes(side) for side in trials.people])
     for rows in (trials.genuine, ~trials.genuine):
         if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:

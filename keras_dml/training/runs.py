@@ -70,8 +70,7 @@ class Runs:
     def make(
         self, plan: Sequence[dict[str, Any]], run: Callable[[dict[Any, Any]], Any], description: str
     ) -> list[Any]:
-        """Returns the results of all runs of a plan, in the plan's order. Only missing runs are
-        run.
+        """Returns the results of all runs of a plan, in order. Does not repeat finished runs.
 
         Args:
             plan: List of settings. Equal settings are run only once.

@@ -19,7 +19,7 @@ PEOPLE = "people"
 
 
 class Layout(NamedTuple):
-    """People and sessions of the recordings, from which the trials were computed."""
+    """People and sessions of the recordings that are compared in trials."""
 
     subjects: np.ndarray
     sessions: np.ndarray
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trials:
-    """Verification trials. A trial compares a probe with a claimed person.
+    """Verification trials. Each trial compares a probe with a claimed person.
 
     All arrays have shape `(trials,)`.
 
@@ -62,7 +62,7 @@ class Trials:
         return self.probes, self.claims
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Returns the arrays by name, for `numpy.savez`."""
+        """Returns the arrays as `{name: array}`, for `numpy.savez`."""
         names = ("scores", "genuine", "probes", "claims", "recordings", "enrolled")
         return {name: np.asarray(getattr(self, name)) for name in names}
 
@@ -103,7 +103,7 @@ def latest_against_earlier(
 
 
 def from_model(model: keras.Model, people: People) -> Trials:
-    """Computes the trials of `latest_against_earlier` with a model.
+    """Computes the same trials as `latest_against_earlier`, from recordings and a model.
 
     Only the distances that the trials need are computed.
 
@@ -116,7 +116,7 @@ def from_model(model: keras.Model, people: People) -> Trials:
 
 
 def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) -> Trials:
-    """Computes the trials of `from_model` from existing embeddings.
+    """Computes the same trials as `from_model`, from embeddings that were computed before.
 
     Args:
         model: See `from_model`.
@@ -181,7 +181,7 @@ def from_pairs(
     Args:
         scores: Distances of the pairs, shape `(trials,)`.
         first: Index of the probe's recording, shape `(trials,)`.
-        second: Index of the enrolled recording, same shape.
+        second: Index of the enrolled recording, shape `(trials,)`.
         subjects: Person of each recording.
     """
     subjects = np.asarray(subjects)

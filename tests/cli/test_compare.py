@@ -57,7 +57,7 @@ def test_compare_prints_the_model_distance_and_the_card_thresholds(command, utte
 
 
 def test_thresholds_of_every_zoo_card_can_be_printed():
-    """Some cards have the interval of the false accept rate in a certificate, others directly."""
+    """Some cards store the interval of the false accept rate in `certificate`, others directly."""
     cards = [card for name in zoo.list_models() if (card := zoo.card(name)).get("thresholds")]
     assert len(cards) > 5
     for card in cards:

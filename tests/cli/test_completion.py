@@ -1,4 +1,4 @@
-"""Tests of shell completion, and of the examples on help pages."""
+"""Tests that the shell completes names, and that the examples on help pages run."""
 
 import contextlib
 import os
@@ -103,7 +103,7 @@ def test_an_option_installs_completion(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=" ".join)
 def test_examples_of_help_pages_run(command, zoo_folder, monkeypatch, page):
-    """The work of the command is replaced by an exception. Other tests run the command itself."""
+    """An exception replaces the work of the command, because other tests run the command."""
     from keras_dml import export
     from keras_dml.cli import _answers, _demo
 

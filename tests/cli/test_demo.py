@@ -1,4 +1,4 @@
-"""Tests of `keras-dml demo` with the published model and with untrained models."""
+"""Tests that `keras-dml demo` works with the published model and with untrained models."""
 
 import json
 import os

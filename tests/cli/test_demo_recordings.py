@@ -1,4 +1,4 @@
-"""Tests of the recordings in the package: people, source, size and license."""
+"""Tests that the recordings in the package have the right people, source, size and license."""
 
 import itertools
 import re

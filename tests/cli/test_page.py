@@ -1,4 +1,4 @@
-"""Tests of the page of `keras-dml serve` in Chromium, with its fake microphone and sensors."""
+"""Tests the web page of `keras-dml serve` in Chromium, with a fake microphone and fake sensors."""
 
 import base64
 import io

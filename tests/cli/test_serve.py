@@ -1,4 +1,4 @@
-"""Tests of the server of a gallery: responses, refusals and secrets."""
+"""Tests that the server responds correctly, refuses invalid requests and reveals no secrets."""
 
 import concurrent.futures
 import gzip

@@ -38,13 +38,13 @@ def server(has_server):
 
 @pytest.fixture
 def database(server):
-    """URL of a new database."""
+    """URL of a new database on the PostgreSQL server."""
     return server.database()
 
 
 @pytest.fixture(params=PLACES)
 def place(request, tmp_path):
-    """Path and key of a gallery, as arguments of `Gallery`."""
+    """Path and key of a new gallery, as a dict of arguments for `Gallery`."""
     if request.param.endswith("file"):
         arguments = {"path": tmp_path / "people.db"}
     else:

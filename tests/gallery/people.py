@@ -21,7 +21,7 @@ class People:
         return self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
 
     def is_like(self, name, level):
-        """Gives a person almost the same levels as another person."""
+        """Gives the channels of a person almost the same levels as those of another person."""
         self._levels[name] = level + self._rng.normal(scale=0.5, size=CHANNELS)
 
     def __call__(self, name, count=4, steps=30):

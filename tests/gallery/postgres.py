@@ -19,7 +19,9 @@ SLOWEST_SECONDS = 300  # longest start after a kill on a busy machine
 
 
 class Server:
-    """A server in a folder, without network. If the user is root, another user runs the server.
+    """PostgreSQL server that stores its data in a folder and does not use the network.
+
+    If the tests run as root, another user runs the server.
 
     Args:
         folder: Path of the folder, short enough for a socket.

@@ -28,7 +28,10 @@ def card(rates):
 
 
 def claims(rng, people, mean=10.0, stddev=2.0, gap=8.0, each=4):
-    """Returns scores of claims, normally distributed for imposters, and the people of claims."""
+    """Returns the scores and the people of claims.
+
+    The scores of imposters are normally distributed.
+    """
     names = np.repeat([f"person {i:02d}" for i in range(people)], each)
     probes, claimed = (x.ravel() for x in np.broadcast_arrays(names[:, None], np.unique(names)))
     scores = rng.normal(mean, stddev, len(probes))
@@ -106,7 +109,7 @@ def test_without_a_card_the_nearest_people_are_listed_and_nothing_is_decided(
 def test_a_card_is_moved_to_the_mean_and_the_spread_of_few_people(rng, mean, stddev):
     """The threshold of the card is 1.64 standard deviations below the mean of the card.
 
-    For six people, the factor of the rule is 1 + 2.9 / 6.
+    For six people, the difference to the mean is multiplied by 1 + 2.9 / 6.
     """
     scores, *people = claims(rng, 6, mean, stddev)
     false = people[0] != people[1]

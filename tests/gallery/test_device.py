@@ -118,10 +118,11 @@ def test_a_gate_that_refuses_noise_does_not_refuse_the_export(tmp_path):
 
 
 def check_one(gallery, device, observed, error):
-    """Checks that a device has the scores and decisions of the gallery.
+    """Checks that the exported files give the same scores and decisions as the gallery.
 
     The scores on the device may differ from the scores in the gallery by a fraction `error` of the
-    largest score. The decisions must be equal if the score differs from the threshold by more.
+    largest score. The decisions must be equal if the difference between score and threshold exceeds
+    this tolerance.
     """
     scores_on_device = device.scores(*observed)
     expected = {name: gallery.verify(name, observed) for name in NAMES}

@@ -1,4 +1,4 @@
-"""Tests that encrypted galleries store ciphertexts, refuse wrong keys and never print keys."""
+"""Tests that encrypted galleries store no plain embeddings, refuse wrong keys and print no keys."""
 
 import base64
 import logging

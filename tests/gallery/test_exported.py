@@ -1,4 +1,4 @@
-"""Tests that files of templates are written privately, read correctly and checked."""
+"""Tests that exported templates are readable only by the owner, are read correctly and checked."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Tests that the guaranteed false accept rates are kept for real recordings of walks."""
+"""Tests that false accepts of recorded walks do not exceed the guaranteed rates."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_other_walkers_have_at_most_the_promised_rate_when_a_claim_ends(claims):
 
 
 def test_a_gallery_sets_the_threshold_and_the_boundary_that_are_measured(claims, tmp_path):
-    """The shortest walk sets the length of a claim, so its walker is one of the people."""
+    """The shortest walk determines the length of claims, so the calibration includes its walker."""
     walkers = GAIT.walkers().at_least(GAIT.window * GAIT.windows, 2)
     shortest = walkers.subjects[np.argmin([len(signal) for signal in walkers.signals])]
     volunteers = [shortest, *sorted(set(walkers.subjects) - {shortest})[:21]]

@@ -1,4 +1,4 @@
-"""Tests the files of galleries: moved, replaced, readable by others, or from killed processes."""
+"""Tests that galleries stay safe if files are moved, shared or left by killed processes."""
 
 import contextlib
 import os
@@ -129,7 +129,7 @@ def test_restores_and_writers_at_once_lose_nothing_that_was_added_after(path, tm
 
 
 def test_other_openings_in_this_process_keep_the_locks(path):
-    """Opening a gallery again must not release the locks of other connections.
+    """If a process opens a gallery twice, closing it once must not release the other locks.
 
     Closing any descriptor of a file releases all locks of the process on this file (POSIX). Another
     process would then remove the log that this process still uses."""

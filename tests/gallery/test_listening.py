@@ -49,7 +49,10 @@ def gallery(model, once, tmp_path):
 
 
 def heard(gallery, person, recording, sizes=(7,)):
-    """Returns the state of a claim after each chunk of a recording. `sizes` are repeated."""
+    """Returns the state of a claim after each chunk of a recording.
+
+    The chunks have the lengths `sizes`, which repeat.
+    """
     listening, answers, start = gallery.listen(person), [], 0
     while start < len(recording):
         size = sizes[len(answers) % len(sizes)]
@@ -152,7 +155,7 @@ def heard_of(trial):
 
 
 def test_the_promise_holds_for_new_people_whenever_a_claim_ends():
-    """On average over 30 calibrations, new people have at most the guaranteed rate."""
+    """The mean false match rate of 30 calibrations is at most the guaranteed rate."""
     rng, rates, missed = np.random.default_rng(0), [], []
     for _ in range(30):
         boundary = compute_boundary(*drawn(rng, 24), 0.15, 1)
@@ -174,7 +177,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_promise_holds_for_windows_in_any_order(order):
-    """With thresholds of mean scores, repeating the best window succeeds in 42 % of claims."""
+    """If thresholds applied to mean scores, repeating the best window would pass 42 % of claims."""
     rng, rates = np.random.default_rng(0), []
     for _ in range(60):
         limits = compute_boundary(*drawn(rng, 8, 12), 0.3, 1)
@@ -261,7 +264,7 @@ def test_a_boundary_of_an_earlier_version_is_refused(gallery, model):
         database.execute("UPDATE boundaries SET found = json_remove(found, '$.accepts_by')")
     with Gallery(gallery.path, model) as again:
         assert again.boundaries[FAR].accepts_by == "mean"
-        assert "refused by `listen`" in str(again.boundaries[FAR])
+        assert "`listen` refuses" in str(again.boundaries[FAR])
         for far in (None, FAR):
             with pytest.raises(ValueError, match="FAR 10 %.*`calibrate_listening`"):
                 again.listen("alice", far=far)
@@ -309,7 +312,7 @@ def test_a_window_that_was_marked_as_another_s_is_rejected(gallery, people):
     twin = people("alice", 1, WINDOW)
     gallery.reject("alice", twin)
     denied = gallery.listen("alice").add(twin[0])
-    assert denied.accepted is False and denied.denied and "another person's" in str(denied)
+    assert denied.accepted is False and denied.denied and "imposter" in str(denied)
 
 
 def test_seconds_are_stated_if_the_model_states_its_rate(people, tmp_path):

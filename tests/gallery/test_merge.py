@@ -1,4 +1,4 @@
-"""Tests that `merge` refuses the recordings that `enroll` refuses, such as an imposter's."""
+"""Tests that `merge` refuses all recordings that `enroll` refuses, such as outliers."""
 
 import pytest
 

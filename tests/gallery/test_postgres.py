@@ -1,4 +1,4 @@
-"""Tests galleries on a PostgreSQL server: foreign changes, removals and killed processes."""
+"""Tests that galleries on PostgreSQL survive foreign changes, removals and killed processes."""
 
 import contextlib
 import pathlib
@@ -75,7 +75,7 @@ def test_candidates_are_the_owners_of_the_nearest_templates(store):
 
 
 def test_the_index_can_be_rebuilt_after_enrollments(database):
-    """Without the index, the server compares all vectors, and the candidates are the same."""
+    """Without the index, the server compares all vectors and must find the same candidates."""
     with opened(database):
         index = run(database, "SELECT pg_get_indexdef('keras_dml.nearest_vectors'::regclass)")
         (index,) = index.fetchone()

@@ -73,7 +73,7 @@ def write_family(folder, monkeypatch):
 
 @pytest.fixture
 def proxies(server, tmp_path):
-    """Folder of certificates, the port with TLS and the port without TLS."""
+    """The folder of certificates, the port of a TLS proxy and the port of a proxy without TLS."""
     from tests.gallery import tls
 
     folder = tmp_path / "certificates"
@@ -114,7 +114,7 @@ def family(server, proxies, tmp_path, monkeypatch):
 
 
 class Page:
-    """Runs the lines of the page.
+    """Runs the commands that the page on PostgreSQL contains.
 
     The commands connect with TLS. `psql` and `pg_dump` are built without TLS, so they connect
     without TLS.

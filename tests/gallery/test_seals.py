@@ -214,7 +214,7 @@ def test_changed_templates_of_a_plain_gallery_are_refused(place, statement):
 
 
 def as_version_1(path):
-    """Changes a file into a file of a release without seals."""
+    """Converts a gallery's file to the format of an earlier release, which had no seals."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for table in LATER[1]:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -279,7 +279,7 @@ def test_a_backup_of_an_earlier_release_is_copied_as_it_is(tmp_path):
 
 @pytest.fixture
 def with_key_file(tmp_path):
-    """Gallery with the key in a file of another folder."""
+    """Gallery whose key is in a file in another folder."""
     (tmp_path / "safe").mkdir()
     key = tmp_path / "safe" / "family.key"
     key.touch(mode=0o600)
@@ -290,7 +290,7 @@ def with_key_file(tmp_path):
 
 
 def copied(place, name):
-    """Copies the file of a closed gallery."""
+    """Returns a copy of the file of a closed gallery."""
     copy = place["path"].with_name(name)
     shutil.copy(place["path"], copy)
     return copy

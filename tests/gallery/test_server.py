@@ -1,4 +1,4 @@
-"""Tests the server for other programs: probes, metrics, logs, CORS and JSON arrays."""
+"""Tests that programs can use the server: health checks, metrics, logs, CORS and JSON arrays."""
 
 import json
 import re

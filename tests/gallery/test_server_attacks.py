@@ -61,7 +61,7 @@ def seconds(address, path="/healthz", headers=()):
 
 
 def usual_seconds(address, path="/healthz", headers=()):
-    """Returns the longest time of several requests without an attack, in seconds."""
+    """Returns how many seconds the slowest of several requests takes without an attack."""
     return max(seconds(address, path, headers) for _ in range(5))
 
 
@@ -339,7 +339,7 @@ def test_too_many_tries_are_answered_with_a_time_to_wait(monkeypatch):
 
 @pytest.fixture
 def slow_file(tmp_path, monkeypatch):
-    """File whose reading takes until the file is removed."""
+    """File that a simulated reader reads until the file is removed."""
     monkeypatch.setattr(readers, "COMMAND", slow_reader.COMMAND)
     path = tmp_path / "slow.csv"
     path.write_bytes(CSV)

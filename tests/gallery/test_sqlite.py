@@ -251,7 +251,7 @@ VERSION_1 = [statement for statement in SCHEMA if statement.split()[2] not in LA
 
 
 def of_version_1(path):
-    """Writes an empty gallery of a release that did not count rejected claims."""
+    """Writes an empty gallery in the format of a release that did not count rejected claims."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute("PRAGMA user_version = 1")

@@ -53,7 +53,7 @@ def store(place):
 
 
 def seconds_of(claims, person="alice", client=""):
-    """Makes a claim and returns the length of the pause that refuses the claim, or 0."""
+    """Makes a claim. Returns the remaining seconds of the pause, or 0 if the claim is decided."""
     try:
         claims.begin(person, client)
     except TooManyTries as error:
@@ -116,7 +116,7 @@ def test_another_process_and_a_restart_share_the_count(store, place, clock):
 
 
 def test_claims_at_once_are_all_counted(store, place, clock):
-    """Claims at the same time must not get more decisions than claims one after the other."""
+    """Simultaneous claims must not get more decisions than consecutive claims."""
     answers = []
 
     def claim():

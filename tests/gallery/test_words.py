@@ -1,4 +1,4 @@
-"""Tests that untrusted content of a gallery leads to errors that name a remedy."""
+"""Tests that a gallery with untrusted content causes errors that say what to do."""
 
 import contextlib
 import json

@@ -68,7 +68,10 @@ def _sound(parts):
 
 
 def damage(rng, folder):
-    """Damages bytes of a zip or tar archive. An uncompressed tar has no checksums of members."""
+    """Damages bytes of a zip or tar archive.
+
+    An uncompressed tar archive contains no checksums, so damage may stay undetected.
+    """
     kind = draws.draw(rng, ("zip", "w:xz", "w:gz", "w:bz2", "w"))
     whole = samples.zipped(FILES) if kind == "zip" else samples.tar(FILES, kind)
     (folder / f"{NAME}.{'zip' if kind == 'zip' else 'tar'}").write_bytes(draws.damaged(rng, whole))
@@ -143,7 +146,10 @@ def bomb(rng, folder):
 
 
 def numbers(rng, folder):
-    """Reads a valid or damaged IDX file. Without an error, the header states the right shape."""
+    """Reads a valid or damaged IDX file.
+
+    If no error is raised, the shape in the header must be right.
+    """
     code = draws.draw(rng, list(DTYPES))
     array = rng.integers(0, 100, rng.integers(1, 5, rng.integers(1, 4))).astype(DTYPES[code])
     data = bytes([0, 0, code, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)

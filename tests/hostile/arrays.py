@@ -22,7 +22,7 @@ def _fully(x, model):
 
 @functools.cache
 def _models():
-    """Returns small models with embeddings of quantiles, statistics or tangent vectors."""
+    """Returns small models whose embeddings are quantiles, statistics or tangent vectors."""
     keras.utils.set_random_seed(3)
     heads = {
         "quantile": [layers.QuantileLayer(4)],

@@ -58,7 +58,7 @@ def _kind(value):
 
 
 def _agrees(text, path=()):
-    """Returns a check that a card equals the file, is finite, and has the original types."""
+    """Returns a function that checks that a card equals the file and has valid values."""
 
     def check(found):
         card, line = found

@@ -25,7 +25,7 @@ _PACKAGES = tuple(
 
 
 class Verdict(enum.StrEnum):
-    """The two right outcomes of an attempt."""
+    """The two correct outcomes of an attempt: a correct result or a clear error."""
 
     REFUSED = "clear error"
     ANSWERED = "correct output"

@@ -178,7 +178,7 @@ def damage(rng, folder):
 
 
 def whole(rng, folder):
-    """Opens an unchanged gallery."""
+    """Opens an unchanged gallery, which must decide as before."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path, key = _copy(folder, kind), KEY if kind == "encrypted" else None
 

@@ -1,4 +1,4 @@
-"""Attempts to load model files that are damaged, rewritten, huge when unpacked, or with code."""
+"""Attempts to load model files that are damaged, rewritten, huge when unpacked, or contain code."""
 
 import functools
 import io
@@ -130,7 +130,7 @@ def bomb(rng, folder):
 
 
 def members_of_a_wrong_kind(rng, folder):
-    """Reads a model file with missing, duplicate, encrypted or outside members."""
+    """Reads a model file whose zip members are missing, duplicate, encrypted or outside."""
     files = members(original()[0])
     kind = rng.integers(5)
     if kind == 0:
@@ -166,7 +166,7 @@ def code(rng, folder):
 
 
 def other_things(rng, folder):
-    """Loads other formats, folders and invalid arguments in place of a model file."""
+    """Loads a file of another format, a folder or an invalid argument in place of a model file."""
     (folder / "empty.keras").touch()
     np.savez(folder / "arrays.keras", a=np.zeros(3))
     (folder / "folder.keras").mkdir()

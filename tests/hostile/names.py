@@ -90,7 +90,7 @@ def enrolled(rng, folder):
 
 
 def about(rng, folder):
-    """Makes the metadata of a gallery truncated, nested, missing or of another type."""
+    """Truncates, nests or removes metadata of a gallery, or changes their type."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)

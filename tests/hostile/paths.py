@@ -148,7 +148,7 @@ def odd_name(rng, folder):
 
 
 def sound(rng, folder):
-    """Writes or replaces a file: with permissions, links, or in a read-only folder."""
+    """Writes or replaces a file with unusual permissions, links or a read-only folder."""
     inner = _surroundings(folder)
     path = target = inner / "new.npz"
     kind = rng.integers(5)

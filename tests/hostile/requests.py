@@ -133,7 +133,7 @@ def hosts(rng, folder):
 
 
 def origins(rng, folder):
-    """Sends requests like pages of other sites, with and without the headers of browsers."""
+    """Sends requests as pages of other sites would, with and without the headers of browsers."""
     headers = [(b"host", HOST), (b"authorization", b"Bearer " + FULL)]
     method, is_link = draws.draw(rng, ("GET", "POST", "DELETE")), False
     if rng.random() < 0.6:

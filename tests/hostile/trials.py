@@ -1,4 +1,4 @@
-"""Runs the attempts of all groups in separate folders, with a seed and a number."""
+"""Runs the attempts of all groups in separate folders. Each attempt has a seed and a number."""
 
 import importlib
 import os

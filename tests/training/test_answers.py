@@ -1,4 +1,4 @@
-"""Tests of the accuracy of classifiers with intervals, and of paired differences."""
+"""Tests that accuracies have correct intervals, and that differences of methods are paired."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of training that can be interrupted: schedule, checkpoint, progress and minutes."""
+"""Tests that `fit` follows the schedule, prints progress and resumes an interrupted training."""
 
 import json
 

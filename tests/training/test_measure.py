@@ -1,4 +1,4 @@
-"""Tests of the figures of a model on people, and of combined folds."""
+"""Tests that error rates of a model are measured on people and combined over folds."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tests of the formatted values and tables on a model's page."""
+"""Tests that the page of a model formats values and tables correctly."""
 
 import pytest
 

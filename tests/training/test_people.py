@@ -1,4 +1,4 @@
-"""Tests of recordings of people: windows, selections, halves and folds."""
+"""Tests that `People` cuts windows, selects recordings, and makes halves, and tests `folds`."""
 
 import numpy as np
 import pytest

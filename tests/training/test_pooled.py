@@ -1,4 +1,4 @@
-"""Tests of headline, baselines and thresholds that are computed from pooled trials."""
+"""Tests that the main result, baselines and thresholds are computed from pooled trials."""
 
 import numpy as np
 import pytest

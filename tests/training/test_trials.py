@@ -1,4 +1,4 @@
-"""Tests of verification trials that are computed from distances between recordings."""
+"""Tests that verification trials are computed correctly from distances between recordings."""
 
 import numpy as np
 import pytest

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # loads a backend
     from keras_dml.gallery import Listening
 
-MOST = 256  # undecided claims of all clients
-MOST_OF_CLIENT = 16  # undecided claims of one client
+MOST = 256  # largest number of undecided claims of all clients
+MOST_OF_CLIENT = 16  # largest number of undecided claims per client
 IDLE_SECONDS = 120  # time without a request after which a claim is removed
 
 
 class Claims:
-    """Undecided claims by id. Each claim belongs to one client.
+    """Undecided claims of `listen`, stored by id. Each claim belongs to one client.
 
     Only the thread of the gallery uses this object, so it has no lock.
     """

@@ -20,7 +20,7 @@ from keras_dml.gallery.server.metrics import Metrics
 from keras_dml.gallery.server.settings import Settings
 from keras_dml.gallery.server.tokens import Client, Pauses
 
-MOST_BYTES = 20 * 10**6  # size of a request
+MOST_BYTES = 20 * 10**6  # largest size of a request
 BODY_SECONDS = 60  # longest time to receive a body
 CHUNK_SECONDS = 10  # longest time to receive the next part of a body
 TOO_LARGE = f"A request may have {MOST_BYTES // 10**6} MB. Send fewer or shorter recordings."
@@ -43,8 +43,8 @@ class Guard:
     """ASGI middleware that protects the application.
 
     The guard refuses requests with a foreign host name, a foreign origin or a wrong token, and
-    requests that are too large or too slow. It hides the reasons of unforeseen errors from clients.
-    It writes a log without names of people.
+    requests that are too large or too slow. The guard hides the reasons of unforeseen errors from
+    clients, and writes a log without names of people.
 
     The page of another site can send requests to this server through the browser of a user. The
     other site may use a host name that resolves to this server, so the guard checks the header
@@ -74,7 +74,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        if scope["type"] != "http":  # messages at the start and the end of the server
+        if scope["type"] != "http":  # ASGI sends these messages when the server starts and ends
             await self._app(scope, receive, send)
             return
         start, status = time.monotonic(), 500
@@ -215,7 +215,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _bounded(receive):
-    """Returns an ASGI function `receive` that limits the size and the time of a body."""
+    """Returns an ASGI function `receive` that refuses bodies that are too large or too slow."""
     received, end, is_whole = 0, None, False
 
     async def bounded():

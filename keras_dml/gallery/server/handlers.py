@@ -22,7 +22,7 @@ from keras_dml.gallery.server.threads import Turns
 if TYPE_CHECKING:  # loads a backend
     from keras_dml.gallery import Gallery
 
-MOST_TO_CALIBRATE = 1000  # files in a request to calibrate
+MOST_TO_CALIBRATE = 1000  # largest number of files in a request to calibrate
 READY_SECONDS = 2  # longest time until the gallery responds to `GET /readyz`
 
 
@@ -224,7 +224,7 @@ class Handlers:
     async def explain(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> Response:
-        """Draws which parts of the first recording make its distance to a person (SVG)."""
+        """Draws how much each part of the first recording adds to its distance (SVG)."""
         if not self._scores:
             raise HTTPException(
                 403, "This server sends only decisions. Start it with --scores for pictures."
@@ -328,8 +328,8 @@ class Handlers:
         Args:
             client: Client that sent the request.
             sent: Recordings and fields of the request.
-            function: Function of a `keras_dml.gallery.files.Reader` that has read the files, and of
-                the names of the files, `{path: name}`.
+            function: Function that is called with a `keras_dml.gallery.files.Reader`, which has
+                read the files, and with the names of the files, `{path: name}`.
             most: Largest number of files that is accepted.
 
         Returns:
@@ -369,7 +369,7 @@ class Handlers:
         ]
 
     def _closeness(self, scale, distance):
-        """Returns the rounded score from 0 to 100 of a distance. None if secret or unknown."""
+        """Returns the rounded score from 0 to 100 of a distance, or None if secret or unknown."""
         is_known = self._scores and scale is not None and distance is not None
         return float(round(scale.closeness(distance))) if is_known else None
 

@@ -1,7 +1,7 @@
 """Messages between the server and its processes that read files, in JSON and raw numbers.
 
-Messages contain no pickles. If a malicious file makes a process that reads files run
-code of an attacker, this code therefore cannot run in the server.
+Messages contain no pickles, because unpickling can run code. An attacker who takes over a process
+that reads files therefore cannot run code in the server.
 """
 
 import json
@@ -15,8 +15,8 @@ from keras_dml._typing import Path
 from keras_dml.recordings import Recording
 
 READY = "ready"  # first line that a process writes after its imports
-MOST_LINE = 2**24  # bytes of a line
-MOST_NUMBERS = 10**8  # numbers in a piece
+MOST_LINE = 2**24  # largest number of bytes per line
+MOST_NUMBERS = 10**8  # largest number of numbers per piece
 FIELDS = ("channels", "units", "notes", "left_out")
 
 

@@ -31,12 +31,12 @@ class Metrics:
         )
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Counts a request, under the pattern of its path."""
+        """Counts a request by the pattern of its path."""
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
     def count_decision(self, kind: str, answer: str) -> None:
-        """Counts a decision, such as kind "verify" with answer "accepted"."""
+        """Counts a decision by its kind, such as "verify", and its answer, such as "accepted"."""
         self._decisions.labels(kind, answer).inc()
 
     def count_wrong_token(self) -> None:

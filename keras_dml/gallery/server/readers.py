@@ -18,9 +18,9 @@ from keras_dml.gallery.server.threads import Busy, in_thread
 SECONDS = 20  # longest time to read the files of one request
 START_SECONDS = 60  # longest time for the start of a process, in addition to SECONDS
 END_SECONDS = 5  # longest time until a process that has closed its output ends
-MOST = 8  # processes of all clients
-MOST_OF_CLIENT = 4  # processes of one client; a client with slow files must not block others
-MOST_WAITING = 64  # requests that wait for a process
+MOST = 8  # largest number of processes for all clients together
+MOST_OF_CLIENT = 4  # processes per client; more would block other clients
+MOST_WAITING = 64  # largest number of requests that wait for a process
 MOST_IDLE = 2  # processes that wait for a request
 COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
 ERRORS: dict[str, type[Exception]] = {"value": ValueError, "import": ImportError, "system": OSError}
@@ -88,7 +88,7 @@ class Readers:
             self._working.discard(process)
             with self._changed:
                 self._running[client] -= 1
-                self._running += collections.Counter()  # drops zeros
+                self._running += collections.Counter()  # removes clients whose count is 0
                 is_reusable = process and process.is_usable and len(self._idle) < MOST_IDLE
                 if is_reusable:
                     self._idle.append(process)

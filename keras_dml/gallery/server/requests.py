@@ -18,14 +18,14 @@ from keras_dml import recordings as formats
 from keras_dml.gallery.server import schemas
 from keras_dml.gallery.server.tokens import Client
 
-MOST_JSON = 4 * 10**6  # bytes, which take 16 times as much memory as Python numbers
+MOST_JSON = 4 * 10**6  # bytes; parsed JSON takes 16 times as much memory
 JSON = "application/json"
 FORM = "multipart/form-data"
 
 
 @dataclasses.dataclass
 class Sent:
-    """Recordings and other fields of a request.
+    """Content of a request: recordings and other fields.
 
     Attributes:
         files: `(name, file)` of each recording.

@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 FAR = "False accept rate of the threshold."
 CLOSENESS = (
-    "Score from 0 to 100. 0: as far as other people on average. 100: as close as a copy. null "
-    "unless the server runs with --scores."
+    "Score from 0 to 100. 0: the distance is at least the mean distance to other people. 100: the "
+    "recordings are equal. null unless the server runs with --scores."
 )
 DENIED = (
     "Whether the nearest stored recording is from an imposter of this person. null unless the "
@@ -18,7 +18,7 @@ DENIED = (
 )
 NEEDED = "Smallest accepted `closeness`. null if it is unknown or the server runs without --scores."
 PROVISIONAL = "Whether the threshold comes from the model card and was measured on other people."
-EXTRAPOLATED = "Whether the rate is only an estimate, because the people were too few for the rate."
+EXTRAPOLATED = "Whether the rate is only an estimate, because it was set with too few people."
 WHICH_FAR = "False accept rate of a calibrated threshold. Default: the smallest rate."
 
 
@@ -260,7 +260,7 @@ class Limit(BaseModel):
 
 
 class Calibration(BaseModel):
-    """Threshold of `verify`, or threshold of `listen` in `boundary`, that was set."""
+    """Threshold that was set: for `verify`, or in `boundary` for `listen`."""
 
     threshold: "Threshold | None"
     boundary: Limit | None

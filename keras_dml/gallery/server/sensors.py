@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # loads a backend
 
 # The page writes acceleration in this unit, and the reader converts it to the unit of the model.
 ACCELERATION = "m/s2"
-WITHOUT_GRAVITY = ("linear", "user")  # words in channel names of phyphox and Core Motion
+WITHOUT_GRAVITY = ("linear", "user")  # in channel names of phyphox and Core Motion
 
 
 def sensor(contract: "Contract | None") -> str | None:

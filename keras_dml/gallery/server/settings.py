@@ -12,18 +12,16 @@ PREFIX = "KERAS_DML_SERVE_"
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings of the server.
-
-    Attributes:
-        host: Address at which the server listens. None if another program, such as uvicorn,
-            listens.
-        tokens: Tokens of clients. If empty, clients on this machine may do everything, and other
-            machines may do nothing.
-        scores: Whether responses contain rounded scores from 0 to 100, and pictures of the parts of
-            a distance.
-        origins: Origins of other sites whose pages may send requests, such as
-            "https://app.example.org".
-        names: Host names of the server in addition to its addresses, such as "people.example.org".
+    """Settings of the server. Attributes:
+    host: Address at which the server listens. None if another program, such as uvicorn,
+        listens.
+    tokens: Tokens of clients. If empty, clients on this machine may do everything, and other
+        machines may do nothing.
+    scores: Whether responses contain rounded scores from 0 to 100, and pictures of the parts of
+        a distance.
+    origins: Origins of other sites whose pages may send requests, such as
+        "https://app.example.org".
+    names: Host names of the server in addition to its addresses, such as "people.example.org".
     """
 
     host: str | None = "127.0.0.1"

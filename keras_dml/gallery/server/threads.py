@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-MOST_WAITING = 64  # requests in the queue
+MOST_WAITING = 64  # largest number of requests in the queue
 
 
 class Busy(Exception):
@@ -24,8 +24,8 @@ async def in_thread(function: Callable[..., Any], *args: Any) -> Any:
 class Turns:
     """Queue of functions that one daemon thread runs one after the other.
 
-    The notes in a response are warnings of the gallery. Python catches the warnings of all threads
-    together, so the gallery must process only one request at a time.
+    A response contains the warnings of the gallery as notes. Python cannot catch the warnings of
+    one thread only, so the gallery processes one request at a time.
     """
 
     def __init__(self):

@@ -12,9 +12,9 @@ from keras_dml._typing import Path
 from keras_dml.gallery.permissions import refuse_if_shared
 
 SHORTEST_TOKEN = 16  # characters
-FREE = 5  # number of wrong tokens from an address that cause no pause
+FREE = 5  # largest number of wrong tokens from an address before pauses begin
 LONGEST_PAUSE = 60  # seconds; the first pause is one second, and each later one is twice as long
-MOST_ADDRESSES = 10_000  # addresses for which wrong tokens are counted
+MOST_ADDRESSES = 10_000  # largest number of addresses for which wrong tokens are counted
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,7 +52,7 @@ def paths(
 
 
 def sweep() -> None:
-    """Removes the folders that killed servers of this user left."""
+    """Removes folders that remained after a server of this user was killed."""
     if fcntl is None:
         return
     for folder in pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):

@@ -16,16 +16,16 @@ from keras_dml._messages import spelled
 from keras_dml.gallery.server import messages
 from keras_dml.gallery.server.errors import NAMES
 
-MEMORY = 3 * 2**30  # bytes of address space, most of which libraries reserve without use
+MEMORY = 3 * 2**30  # largest address space in bytes; libraries reserve most of it without using it
 ORPHAN_SECONDS = 30  # longest time for a file, in case the server was killed
 
 
 def main() -> None:
     """Processes jobs until standard input ends."""
     jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # libraries must not write to the pipe of responses
+    os.dup2(2, 1)  # prevents libraries from writing to the pipe of responses
     sys.stdin.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends only the server
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignored, so that Ctrl-C ends only the server
     _limit_memory()
     recordings.import_libraries()  # before the deadline of the first file begins
     messages.write_line(answers, messages.READY)

@@ -52,9 +52,9 @@ class Trained:
     Attributes:
         folder: Folder of the model, for `keras_dml.zoo.load`.
         method: Name of the method that the model uses.
-        leaderboard: One dict per method, the best method first. The keys are `method`, `what`,
-            `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the 95 % intervals over people (`eer_ci95`
-            and so on), and `seconds`. Empty if there are too few people.
+        leaderboard: Results of the methods: one dict per method, the best method first. The keys
+            are `method`, `what`, `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the 95 % intervals
+            over people (`eer_ci95` and so on), and `seconds`. Empty if there are too few people.
         card: The card as written.
         refused: Dict from the name of each recording that was left out to the reason.
         not_exported: Reason why a TFLite file is missing. None if all TFLite files are written.
@@ -103,10 +103,10 @@ def train(
     """Trains several methods on recordings of people, and writes the best model into a folder.
 
     Recordings that are flat, clipped, interrupted, in another unit, or copies are left out. The
-    closed-form methods are fitted first. A network for the kind of recordings is trained
-    afterwards, if the time allows. All methods are measured by cross-validation over groups of
-    people. Later recordings are compared with earlier ones. If there are sessions, the last session
-    is compared with the earlier sessions. The best method is then trained on all people.
+    closed-form methods are fitted first. If the time allows, a network for this kind of recordings
+    is trained afterwards. All methods are measured by cross-validation over groups of people. Later
+    recordings are compared with earlier ones. If there are sessions, the last session is compared
+    with the earlier sessions. The best method is then trained on all people.
 
     The card's headline includes the choice of the method. With six or more people, the method of
     each group is chosen by models that were not trained on people of the group. With fewer than
@@ -136,13 +136,14 @@ def train(
             seed give the same model.
         seed: Seed of weights, batches and groups of people.
         resume: Whether to continue an interrupted training in this folder. With the same arguments
-            the result equals that of an uninterrupted training. The time limit starts again. A
-            training of a network that had begun before the interruption keeps its number of steps.
+            the result equals that of an uninterrupted training. The time limit starts again. If the
+            training of a network had begun before the interruption, its number of steps does not
+            change.
         replace: Whether an existing model in the folder may be replaced.
         names: Name of each recording in messages, such as its file.
-        files: File of each recording, if files were cut into several recordings. Recordings of the
-            same file are not compared with each other, unless a person has only one file. Default:
-            each recording is a file.
+        files: File of each recording, needed if files were cut into several recordings. Recordings
+            from the same file are not compared with each other, unless a person has only one file.
+            Default: each recording comes from another file.
         name_people: Whether the card and the page of the model list the names of the people. If
             False, card and page contain numbers instead, and digests from which `Gallery.calibrate`
             recognizes people whose recordings were used in training.

@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from keras_dml.training.own.task import Task
     from keras_dml.training.people import People
 
-MEASURED = 4  # timed steps; they follow the first step, which also compiles the model
-RESERVE = 0.85  # usable fraction of the time; the rest is for measurements and slower steps
-MOST, FEWEST = 2000, 60  # steps; more overfit if people are few, and fewer learn nothing
-LATELY = 5  # step duration is the median of so many epochs, because one may be interrupted
-AT_THE_END = 1  # time for exports and the card, in multiples of a training's start-up time
+MEASURED = 4  # number of timed steps after the first step, which also compiles the model
+RESERVE = 0.85  # fraction of the time for training; the rest is for measurements and slower steps
+# limits of steps: more steps overfit if people are few, and fewer steps learn nothing
+MOST, FEWEST = 2000, 60
+# number of epochs whose median gives the duration of a step, because the machine may interrupt an
+# epoch
+LATELY = 5
+AT_THE_END = 1  # time for exports and the card, as a multiple of the start-up time of a training
 LATE = 0.1  # fraction of the time by which a network may be late before it is left out
 
 
 class TooSlow(RuntimeError):
-    """The remaining time is too short for the trainings that a network still needs."""
+    """Error if the remaining time is too short for the trainings that a network still needs."""
 
 
 class Budget:
-    """Steps of several trainings that share the remaining time.
+    """Number of steps of several trainings that share the remaining time.
 
     If all remaining trainings can end in time at the recent speed, each training takes the planned
     number of steps. Otherwise the remaining time is divided evenly among the trainings, and a
@@ -40,9 +43,8 @@ class Budget:
         trainings: Number of trainings. The last training is never left out.
         start: Seconds that a training takes in addition to its steps.
         step: Seconds per step.
-        planned: Number of steps of each training. None for as many steps as the time allows.
-
-    Attributes:
+        planned: Number of steps of each training. Default: as many steps as the time allows.
+            Attributes:
         planned: Number of steps of each training. 0 if the time is too short to learn anything.
     """
 
@@ -180,7 +182,7 @@ def measured_budget(
 
     Args:
         seconds_left: Function that returns the remaining seconds.
-        method: Method that is a network.
+        method: The network, a `Method`.
         task: Task of the training.
         people: Recordings to train on.
         trainings: Number of trainings. The last training uses all people.

@@ -39,11 +39,11 @@ CONSENT = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainedModel:
-    """A trained model with its evaluations, from which the card is written.
+    """Trained model with its evaluations. `build` writes the card from this object.
 
     Attributes:
         task: Task of the training.
-        people: Recordings of the training, divided into enrolled recordings and probes.
+        people: Training recordings, divided into enrolled recordings and probes.
         method: Method that the model uses.
         model: The `keras.Model`.
         evaluations: Evaluation of each method. Empty if there are too few people.
@@ -82,6 +82,7 @@ def rate_support(method: Evaluation) -> dict[Any, Any]:
 
     Args:
         method: Evaluation of the chosen method.
+
 
     Returns:
         Dict of `people`, `independent`, `strictest` and `people_needed`. `independent` is the

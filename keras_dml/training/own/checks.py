@@ -129,7 +129,7 @@ def _fit_rows(usual, recordings, rows, names, refused):
 
 
 def _distinct_rows(recordings, people, rows, names, refused):
-    """Leaves out copies of recordings. A probe that is a copy of an enrolled recording would match.
+    """Leaves out copies of recordings, because a copy would always match the original.
 
     If a recording occurs for two people, its owner is unknown, and all copies are left out.
     """
@@ -149,10 +149,9 @@ def _distinct_rows(recordings, people, rows, names, refused):
 
 
 def number_sessions(people: Sequence[str], sessions: Sequence[Any]) -> list[int]:
-    """Numbers the sessions of each person in their order, from 1.
-
-    The session None comes first. Names with equal numbers, such as `1` and `01`, keep the order in
-    which they are given.
+    """Numbers the sessions of each person from 1, in the order of the sessions' names. The session
+    None comes first. Names with equal numbers, such as `1` and `01`, keep the order in which they
+    are given.
 
     Args:
         people: Person of each recording.
@@ -160,7 +159,7 @@ def number_sessions(people: Sequence[str], sessions: Sequence[Any]) -> list[int]
     """
     by_person = {}
     for name, session in zip(people, sessions, strict=True):
-        by_person.setdefault(name, {})[session] = None  # a set in order
+        by_person.setdefault(name, {})[session] = None  # a dict is used as an ordered set
     order = {
         name: {session: i for i, session in enumerate(sorted(labels, key=_natural), start=1)}
         for name, labels in by_person.items()

@@ -23,10 +23,11 @@ from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
 
 AVERAGED_TO_HZ = 85.0  # keeps rhythms up to about 40 Hz, as in `zoo/eeg_spdnet_rpl`
-FLOOR = 1e-3  # smallest eigenvalue after scaling to a mean eigenvalue of 1
+FLOOR = 1e-3  # smallest eigenvalue of a matrix whose mean eigenvalue is 1
 DISCRIMINANTS = 64
 WIDTHS = (48, 32)  # numbers of rows of the matrices after each bilinear map
-CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8  # people and windows per batch; cropped fraction
+# number of people and number of windows per batch; fraction of a window that crops keep
+CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8
 GAIN, STEPS_PER_EPOCH = 0.05, 20
 Z_THRESHOLD, MARGIN = 1.0, 3.0
 LEARNING_RATE = 1e-3

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from keras_dml.training.own.methods import Method
 
 FOLDS = 5
-FEWEST = 4  # smallest number of people for a figure: two to train on and two to compare
-FEWEST_GROUPS = 3  # with fewer groups, leaving out two groups leaves nobody to train on
+# smallest number of people from which error rates are computed: two to train on, two to compare
+FEWEST = 4
+FEWEST_GROUPS = 3  # if two groups are left out, at least one group must remain for training
 SHARE = 0.25  # fraction of the remaining time for choosing one closed-form method
 
 NESTED = (
@@ -68,13 +69,13 @@ class Evaluation:
         return trials.concatenate(list(self.parts))
 
     def without(self, group: int) -> dict[int, Trials]:
-        """Returns trials of all other groups by models that were not trained on `group`.
+        """Returns the trials of all other groups with models that were not trained on `group`.
 
-        With too few groups, models without `group` do not exist, and the models were trained on
-        `group`.
+        If there are too few groups, no model was trained without `group`, and the trials come from
+        models that were trained on `group`.
 
         Args:
-            group: Index of the group whose people were not used in training.
+            group: Index of the group that the models were not trained on.
 
         Returns:
             Dict from the index of each other group to its `Trials`.
@@ -121,7 +122,7 @@ def unit_windows(task: Task, people: People) -> People:
 
 
 class Embedder:
-    """Computes embeddings of windows, and each embedding only once if groups share a model."""
+    """Computes embeddings of windows, and computes none twice if groups share a model."""
 
     def __init__(self) -> None:
         self._model, self._embeddings = None, {}
@@ -141,7 +142,7 @@ class Embedder:
 def evaluate_model(
     model: keras.Model, windows: People, groups: list[People], embed: Embedder
 ) -> list[Trials]:
-    """Computes the trials of groups by a model that was not trained on people of these groups.
+    """Computes trials of groups with a model that was not trained on people of these groups.
 
     Args:
         model: A `keras.Model`.
@@ -179,9 +180,9 @@ def threshold_for_far(
 ) -> tuple[evaluation.Certificate, evaluation.AcceptRates] | None:
     """Computes a threshold for a false accept rate, and measures the resulting accept rates.
 
-    The rates are measured on people who were not used for the model, the threshold or the choice of
-    the method: the threshold for the trials of a group is computed on the other groups, see
-    `Evaluation.without`.
+    The rates are measured on people who were not used to train the model, to set the threshold or
+    to choose the method. The threshold for the trials of a group is therefore computed on the other
+    groups, see `Evaluation.without`.
 
     Args:
         evaluation_of_method: Evaluation of the method that needs a threshold.
@@ -199,7 +200,7 @@ def threshold_for_far(
             *_false_claims(evaluation_of_method), far, extrapolate=True
         )
         limits = [_limit(each.without(i), far) for i, each in enumerate(per_group)]
-    except ValueError:  # too few people, or ties that no threshold separates
+    except ValueError:  # raised if there are too few people, or if ties leave no threshold
         return None
     if not min(certified.threshold, *limits) > 0:
         return None
@@ -219,7 +220,8 @@ def supported_rates(
 ) -> evaluation.Certificate | evaluation.FalseAccepts:
     """Computes which false accept rates the number of people supports.
 
-    The result equals the first value of `threshold_for_far`, if that function finds a threshold.
+    If `threshold_for_far` finds a threshold, this function returns the first value of that
+    function's result.
 
     Args:
         method: Evaluation of a method.
@@ -228,14 +230,14 @@ def supported_rates(
     claims = _false_claims(method)
     try:
         return evaluation.certificate(*claims, far, extrapolate=True)
-    except ValueError:  # too few people for `far`, or ties
+    except ValueError:  # too few people for `far`, or ties leave no threshold
         return evaluation.false_accepts(*claims, _threshold_or_nobody(method, far))
 
 
 def _threshold_or_nobody(method, far):
     try:
         return _threshold(method.trials, far)
-    except ValueError:  # too few trials, or ties: a threshold that accepts nobody
+    except ValueError:  # with too few trials or with ties, a threshold that accepts nobody
         return -math.inf
 
 
@@ -256,8 +258,8 @@ def _threshold(claims, far):
 def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
     """Returns pairs of groups. A further model is trained without the two groups of each pair.
 
-    If a model is trained without a pair of groups, its figures on one group choose the method for
-    the second group.
+    A model that is trained without a pair of groups is measured on both groups of the pair. The
+    result on one group helps to choose the method for the other group.
 
     Args:
         groups: Number of groups.
@@ -277,8 +279,8 @@ def is_slow(seconds: float, seconds_left: float) -> bool:
     """Returns whether training models without each pair of groups would take too much time.
 
     Args:
-        seconds: Seconds that the models without single groups took. Models without pairs of groups
-            take up to twice as long.
+        seconds: Seconds in which all models without one group were trained. Training the models
+            without two groups takes up to twice as long.
         seconds_left: Remaining seconds.
     """
     return 2 * seconds > SHARE * seconds_left
@@ -292,20 +294,20 @@ def best_method(methods: list[Evaluation]) -> Evaluation:
 def choose_per_group(methods: list[Evaluation]) -> list[Evaluation]:
     """Chooses for each group the method that is best on the other groups.
 
-    A method is compared with the best of the methods before it, on the groups for which both
-    methods have figures.
+    The methods are compared one after the other. Each method is compared with the best method so
+    far, on the groups on which both methods were measured.
     """
     return [_best_without(i, methods) for i in range(len(methods[0].parts))]
 
 
 def chosen_trials(methods: list[Evaluation]) -> Trials:
-    """Returns the trials of all groups, each group measured with the method chosen for it."""
+    """Returns trials of all groups. Each group is measured with the method chosen for it."""
     best = choose_per_group(methods)
     return trials.concatenate([method.parts[i] for i, method in enumerate(best)])
 
 
 def describe_choice(methods: list[Evaluation]) -> str:
-    """Describes how the methods behind the headline were chosen, and names them."""
+    """Describes how the methods of the main result were chosen, and names these methods."""
     counts = collections.Counter(each.method.name for each in choose_per_group(methods))
     names = ", ".join(f"{name} in {count}" for name, count in counts.most_common())
     if methods[0].nested:

@@ -20,8 +20,8 @@ MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person, of enrolled record
 EXAMPLES = 16  # number of recordings on which a file is compared with Keras
 ARE = (
     "These files for devices are in the same folder, and their names contain the number format. "
-    "`keras_dml.export.contract` returns the expected input of a file. The change in AUC compares "
-    "the file with the model on the people of the training."
+    "`keras_dml.export.contract` returns the expected input of a file. The change in AUC is the "
+    "difference between the file and the model, measured on the training people."
 )
 
 
@@ -73,7 +73,7 @@ def path(folder: pathlib.Path, numbers: str) -> pathlib.Path:
 
 
 def _windows(task, people):
-    """Returns windows of measurable people, or of everybody if nobody is measurable."""
+    """Returns windows of the people who can be measured, or of all people if nobody can."""
     names = measurable(people, task.window) or people.subjects
     windows = people.select(names).windows(task.window)
     sides = list(zip(windows.subjects, windows.sessions, strict=True))
@@ -81,7 +81,7 @@ def _windows(task, people):
 
 
 def _auc_changes(model, file, windows):
-    """Returns the change in AUC by the file, and the change by the distance of the file alone.
+    """Returns the change in AUC that the file causes, and the change that its distance causes.
 
     A change is None if people are too few to measure it. The second change is also None if file and
     model compute the same distance.

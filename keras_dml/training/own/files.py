@@ -52,7 +52,7 @@ class Files(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A file: its position in the listing, its name, its entry, and its pieces after reading."""
+    """File of a listing, with its position, its name, its entry, and its pieces after reading."""
 
     number: int
     name: str
@@ -145,7 +145,7 @@ def read(
     resample_hz: float | None = None,
     **times: Any,
 ) -> Files:
-    """Reads the recordings of a folder that have the same channels, units and rate.
+    """Reads the recordings of a folder, and leaves out files with unusual channels, units or rates.
 
     Args:
         folder: See `train_folder`.
@@ -183,7 +183,7 @@ def read(
                 "rates."
             ] += len(listing.recordings)
     for path in listing.skipped:
-        refused[_name(path, root)] = "it is not a recording of a person"
+        refused[_name(path, root)] = "the file is not a recording of a person"
     if channels is None and files:
         files = _unify_channels(files, failed, read_pieces, refused, notes)
     files = _select_usual(

@@ -17,9 +17,11 @@ from keras_dml.training.people import People, folds
 if TYPE_CHECKING:
     from keras_dml._backend import keras
 
-FOLDS, LEAST = 5, 3.0  # groups of people; smallest z-score threshold (pyRiemann's default)
+# number of groups of people; smallest threshold of the z-score (pyRiemann's default)
+FOLDS, LEAST = 5, 3.0
 FARTHEST = 0.995  # accepted fraction of recordings of people not used to fit the potato
-WINDOWS, LEAST_WINDOWS = 200, 2  # largest number for all people; smallest number per person
+# largest number of recordings of all people; smallest number of recordings per person
+WINDOWS, LEAST_WINDOWS = 200, 2
 
 
 def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
@@ -57,5 +59,5 @@ def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
         if not np.isfinite(limit):
             return None
         return Potato(max(LEAST, limit)).fit(matrices)
-    except ValueError:  # matrices are singular if there are fewer steps than channels
+    except ValueError:  # covariances are singular if a recording has fewer steps than channels
         return None

@@ -33,7 +33,7 @@ def rows(evaluations: list[Evaluation], chosen: Method) -> list[dict[str, Any]]:
 
     Args:
         evaluations: Evaluations of all methods.
-        chosen: The method that becomes the model.
+        chosen: Method with which the model is trained.
     """
     return [_row(each, each.method == chosen) for each in sorted(evaluations, key=rank)]
 
@@ -77,7 +77,7 @@ def text(leaderboard: list[dict[str, Any]]) -> str:
 
 
 def headline(card: dict[str, Any]) -> str:
-    """Formats the main result of the model, which includes the choice of its method.
+    """Formats the main result of the model. The result includes the choice of the method.
 
     Args:
         card: Card of a trained model that has figures.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """Settings of one training of a network.
+    """Settings for training a network once.
 
     Attributes:
         folder: Folder of the checkpoint.
@@ -40,7 +40,7 @@ class Learner(NamedTuple):
 
     Attributes:
         encoder: The `keras.Model` that becomes the result.
-        model: The model that is trained. May be the encoder.
+        model: Model that is trained. The encoder itself, or a model that contains the encoder.
         batches: A sampler of `keras_dml.samplers`.
         optimization: `keras_dml.training.Optimization`.
         compiled: Further arguments of `model.compile`.
@@ -62,12 +62,12 @@ class Method:
     Attributes:
         name: Name as in the zoo: `lda`, `qp_wl`.
         what: Short description.
-        paper: Source of the method, for the card.
+        paper: Source of the method, which the card cites.
         fit: Function that takes a `Task` and `People` and returns a model. None for a network.
         learner: Function that takes a `Task`, `People` and a number of steps and returns a
             `Learner`. None for a closed-form method.
-        learns: Whether the method uses the identities of the people.
-        weights: Origin and license of weights that were trained on other recordings.
+        learns: Whether the method needs to know which person made each recording.
+        weights: Origin and license of pretrained weights. None if the method has no such weights.
     """
 
     name: str

@@ -28,13 +28,13 @@ from keras_dml.training.people import People
 # The values come from walks at 25 and 100 Hz, see `zoo/phone_baselines.py` and `zoo/gait_lda`.
 LAG_SECONDS = (0.0, 0.04, 0.08, 0.16, 0.32, 0.64)
 DISCRIMINANTS, MAX_FEATURES = 64, 2000
-TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)  # factors of the walking speed
+TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)  # factors by which the walking speed changes
 GRAVITY_LAG = 0.12  # seconds, see the layer `GravityFrame`
 LEARNING_RATE = 3e-3
 STEPS_PER_EPOCH = 25
 BATCH_STEPS = 32_000  # total number of time steps in a batch
 MOST_PAIRS, FEWEST_PAIRS = 64, 8
-HALVED_TO_HZ = 7.0  # rate after the halvings; walks recorded at 25 Hz are halved twice
+HALVED_TO_HZ = 7.0  # target rate of repeated halving; walks recorded at 25 Hz are halved twice
 GAIN, NOISE, FILTERING, MIXING = 0.03, 0.03, 0.3, 0.3
 
 LDA_PAPER = "linear discriminants of lagged correlations in closed form, a baseline of keras-dml"

@@ -132,7 +132,8 @@ def log_covariances(task: Task) -> keras.Model:
         audio, apply([*_bands(task, BANDS, FRAMES), *rest], audio), name="log_covariances"
     )
     cosines = fft.dct(np.eye(BANDS), axis=1, norm="ortho")
-    cepstra.set_weights([cosines[:, 1 : CEPSTRA + 1]])  # drops the first, which is the level
+    # drops the first cepstral coefficient, which is the level
+    cepstra.set_weights([cosines[:, 1 : CEPSTRA + 1]])
     return model
 
 

@@ -17,13 +17,14 @@ SEQUENCES, COVARIANCES, SOUND = KINDS = ("sequences", "covariances", "sound")
 # With telephone speech, closed-form methods have an equal error rate of 8.6 % for windows of 2 s,
 # and of 3.8 % for windows of 4 s.
 WINDOW_SECONDS = {SEQUENCES: 10.0, COVARIANCES: 2.0, SOUND: 4.0}
-TOO_SHORT = 0.05  # fraction of recordings that may be shorter than the default window
+TOO_SHORT = 0.05  # largest fraction of recordings that may be shorter than the default window
 MIN_WINDOW = 8  # steps
 MANY_CHANNELS = 8  # with so many channels, covariances separate people better than single channels
 SOUND_HZ, STEREO = 4000, 2
-GRAVITIES = (1.0, 9.81)  # in g, in m/s^2
+GRAVITIES = (1.0, 9.81)  # gravity in g and in m/s^2
 GRAVITY_OFF = 0.15  # largest relative deviation of a recording's mean from gravity
-FITTED, MEASURED = 200, 60  # windows per person; windows per person and side
+# largest number of windows per person; the same number for enrolled recordings and for probes
+FITTED, MEASURED = 200, 60
 ADAPTED = 20  # largest number of windows per person for normalization
 FITTED_STEPS = 400_000  # largest number of time steps in a person's audio windows for fitting
 
@@ -58,7 +59,7 @@ class Task:
         return self.window / self.rate_hz
 
     def to_fit(self, people: People, tempos: Sequence[float] = (1,)) -> People:
-        """Returns windows for fitting a closed-form method. Consecutive windows overlap by half.
+        """Returns windows to fit a closed-form method to. Neighboring windows overlap by half.
 
         Args:
             people: Complete recordings, not windows.
@@ -188,9 +189,9 @@ def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tupl
 
     Args:
         people: Recordings, with sessions in the order of time. Sessions are None if unknown.
-        files: File of each recording, if files were cut into several recordings. Recordings of the
-            same file stay together, unless a person has a single file. Default: each recording is a
-            file.
+        files: File of each recording, needed if files were cut into several recordings. Recordings
+            from the same file stay together, unless a person has a single file. Default: each
+            recording comes from another file.
 
     Returns:
         `People` with numbered sessions in the order of time, and the text `"sessions"` or

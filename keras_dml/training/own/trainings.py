@@ -66,8 +66,8 @@ class UnfinishedFolder:
             deleted.
 
     Raises:
-        ValueError: If the path is taken by something else, the plan is damaged, or the plan belongs
-            to other recordings, settings or methods.
+        ValueError: If the path is not a folder, the plan is damaged, or the plan was made for other
+            recordings, settings or methods.
     """
 
     def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:
@@ -85,7 +85,7 @@ class UnfinishedFolder:
 
     @property
     def steps(self) -> dict[str, int]:
-        """Number of steps of each training that has begun, by the training's name."""
+        """Number of steps of each training that has begun, `{name: steps}`."""
         return {} if self._plan is None else self._plan["taken"]
 
     def begin(self, planned: int) -> None:
@@ -151,7 +151,7 @@ class UnfinishedFolder:
 
 
 class Trainings:
-    """Trainings of a network: one for each left-out group or pair of groups, and one on all people.
+    """Trainings of a network: one without each group or pair of groups, and one on all people.
 
     Args:
         work: Folder of the unfinished training. `begin` must have been called.
@@ -211,7 +211,7 @@ def begin_trainings(
         task: Task of the training.
         people: Recordings to train on.
         groups: Groups of people, see `cross_validation.split_into_groups`.
-        network: Method that is a network.
+        network: The network, a `Method`.
         steps: Number of steps of each training. None for as many steps as the time allows.
         seconds_left: Function that returns the remaining seconds.
     """

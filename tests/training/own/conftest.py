@@ -1,4 +1,4 @@
-"""Simulated recordings of people, and a small network that makes tests fast."""
+"""Simulates recordings of people, and defines a small network that makes tests fast."""
 
 import numpy as np
 import pytest

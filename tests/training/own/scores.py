@@ -1,4 +1,4 @@
-"""Simulated evaluations of methods on groups of people."""
+"""Simulates evaluations of methods on groups of people."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tests the selection of recordings for a training, and the reasons for rejections."""
+"""Tests that recordings are selected for training, and that rejected recordings have a reason."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Tests thresholds from cross-validated methods, and the rates that these thresholds keep."""
+"""Tests that thresholds of cross-validated methods keep their false accept rates."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Tests of the TFLite files in the folder of a trained model."""
+"""Tests that `train` writes TFLite files, and states in the card how each file changes the AUC."""
 
 import importlib.util
 import json

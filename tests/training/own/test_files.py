@@ -1,4 +1,4 @@
-"""Tests of training on folders: reading files, and unifying channels, rates and units."""
+"""Tests that `train_folder` reads files, and unifies their channels, rates and units."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_files_that_differ_from_most_files_are_listed(walks):
         reasons["fast.csv"]
         == "it has 40 Hz, but most files have 20 Hz; set `resample_hz` to resample all files"
     )
-    assert "its channels are a, b, c, most have x, y, z" in reasons["other.csv"]
+    assert "its channels are a, b, c, but most files have x, y, z" in reasons["other.csv"]
     assert "its units are None, None, None, most have g, g, g" in reasons["unit.csv"]
     assert reasons["broken.csv"].startswith("line 2: channel 'z' has no finite")
 

@@ -1,4 +1,4 @@
-"""Tests the methods for each kind of recordings.
+"""Tests that each kind of recordings has methods, which recognize simulated people.
 
 Closed-form methods must separate simulated people, and networks must train for one step.
 """

@@ -1,4 +1,4 @@
-"""Tests of kinds of recordings, windows, enrolled recordings and probes, and gravity."""
+"""Tests that kind, window length, enrolled recordings, probes and gravity are found correctly."""
 
 import numpy as np
 import pytest
