@@ -530,7 +530,7 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if not boundaries:
         raise ValueError(
             Message(
-                "No decision threshold of `listen` is set. Use {calibrate_listening()} with "
+                "No decision threshold for growing recordings is set. Use {calibrate_listening()} with "
                 "recordings of people who were not used to train the model."
             )
         )

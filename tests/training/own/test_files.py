@@ -46,7 +46,7 @@ def test_files_that_differ_from_most_files_are_listed(walks):
         == "it has 40 Hz, but most files have 20 Hz; set `resample_hz` to resample all files"
     )
     assert "its channels are a, b, c, but most files have x, y, z" in reasons["other.csv"]
-    assert "its units are None, None, None, most have g, g, g" in reasons["unit.csv"]
+    assert "its units are None, None, None, but most files have g, g, g" in reasons["unit.csv"]
     assert reasons["broken.csv"].startswith("line 2: channel 'z' has no finite")
 
 
