@@ -530,8 +530,8 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if not boundaries:
         raise ValueError(
             Message(
-                "No decision threshold for growing recordings is set. Use {calibrate_listening()} with "
-                "recordings of people who were not used to train the model."
+                "No decision threshold for growing recordings is set. Use {calibrate_listening()} "
+                "with recordings of people who were not used to train the model."
             )
         )
     if far is not None and far not in boundaries:

@@ -231,7 +231,7 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
             f"The model takes {type(model_inputs).__name__.lower()} of shape {model_inputs.axes}, "
-            "but `listen` needs a model that takes recordings of shape (time, channels)."
+            "but growing recordings need a model of recordings of shape (time, channels)."
         )
     return model_inputs
 
