@@ -60,7 +60,7 @@ def words_of(program):
 
 
 def codes(text, name="page.md"):
-    """Returns the codes such as `R1` or `P2` in a text, which no page defines."""
+    """Returns the codes of a letter and a digit in a text, which no page defines."""
     if not (RESOLUTION.search(text) or NUMBERED.search(text)):
         return []
     if name.endswith(".py"):

@@ -111,7 +111,7 @@ def test_merging_other_templates_and_forgetting_the_last_recording_are_refused()
         vector.merge(MeanTemplate.from_embeddings("cosine", np.ones((1, 3))))
     with pytest.raises(ValueError, match="Remove the whole template"):
         vector.forget(np.ones(3))
-    with pytest.raises(ValueError, match="Received none"):
+    with pytest.raises(ValueError, match="Received no embedding"):
         MeanTemplate.from_embeddings("euclidean", np.ones((0, 3)))
 
 

@@ -57,7 +57,7 @@ def test_varied_photographs_keep_their_range_and_differ_from_batch_to_batch(rng)
 def test_a_part_of_the_set_is_told_and_the_whole_set_is_not_called_a_part():
     counts = {"train": 10_000, "test": 2_000}
     part = " ".join(recipe.about(counts)["limits"]).format(**counts, passes=36)
-    assert "10,000 of CIFAR-10's 50,000" in part and "do not compare with published" in part
+    assert "10,000 of CIFAR-10's 50,000" in part and "cannot be compared with published" in part
     assert "lossy" not in " ".join(recipe.about(recipe.OFFICIAL)["limits"])
     assert recipe.about(recipe.OFFICIAL)["headline"]["trials"] == "the test images"
     assert "a fifth of the official test images" in recipe.about(counts)["headline"]["trials"]
