@@ -1,4 +1,4 @@
-"""Finding the data: both folder forms, every archive form, and one clear error otherwise."""
+"""Tests that `find` accepts folders and all archive formats and otherwise raises an error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The builder of gaze over 37 months: its parser, blocks, rounds, tasks, forms, wrong files."""
+"""Tests of `gazebase_gaze`: its parser, rounds, tasks, archive formats and errors."""
 
 import csv
 import io
@@ -81,7 +81,7 @@ def test_a_last_line_without_an_end_is_refused_where_its_cut_number_would_be_kep
     cut = gazebase_file(order="n,x,y,val,xT,yT,lab,dP")[:-2]
     with pytest.raises(FormatError, match="S_1001_S1_TEX.csv, line 41: .*113' and no more"):
         parse(cut)
-    assert len(parse(gazebase_file()[:-2]).time_ms) == 40  # yT, which is passed over
+    assert len(parse(gazebase_file()[:-2]).time_ms) == 40  # the cut column yT is not used
 
 
 def _recording_holds(recording):
@@ -175,7 +175,7 @@ def test_who_came_to_a_late_round_tests_and_is_one_person_in_all_rounds(tmp_path
 
 
 def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, caplog, monkeypatch):
-    """Who came to it trains, in place of testing."""
+    """People who came to the missing round are in `train` instead of `test`."""
     rounds = {f"{n:03d}": (1, 2, 7) if n <= 4 else (1, 2) for n in range(1, 25)}
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "SUBJECTS", 24)
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 53)

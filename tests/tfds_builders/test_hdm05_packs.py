@@ -1,4 +1,4 @@
-"""Matrices of HDM05 from files: two packs, found beside the motions, and wrong or damaged ones."""
+"""Tests that `hdm05_mocap` reads two packs of matrices and refuses wrong or damaged packs."""
 
 import io
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def spd(seed):
-    """A positive definite matrix of 93 channels."""
+    """Returns a random positive definite matrix of shape (93, 93)."""
     signal = np.random.default_rng(seed).normal(size=(120, 93))
     return signal.T @ signal / 120
 

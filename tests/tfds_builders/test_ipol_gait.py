@@ -1,4 +1,4 @@
-"""The gait builder: values, splits, the oddities of the official archive, and wrong archives."""
+"""Tests of `ipol_gait`: its values and splits, the official archive's oddities, and errors."""
 
 import json
 
@@ -61,7 +61,10 @@ def test_nobody_is_in_two_splits_and_the_ids_are_written_down(tmp_path):
 
 
 def official(people=230, trials=1020):
-    """An archive with the counts and oddities of the official one, but 8 samples a trial."""
+    """Returns an archive with the counts and oddities of the official one.
+
+    Each trial has only 8 samples.
+    """
     counts = [27, 1, 1, 1, 1, 1] + [4] * (people - 6)
     counts[79] = 7
     for person in range(6, 6 + trials - sum(counts)):

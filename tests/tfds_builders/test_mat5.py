@@ -1,4 +1,4 @@
-"""MATLAB 5 files: values as SciPy reads them, one sentence for each kind of damage, mutations."""
+"""Tests that MATLAB 5 files give the same values as SciPy and that damaged files are refused."""
 
 import io
 import struct
@@ -34,7 +34,7 @@ def parse(data, variables=("x",)):
 
 
 def plain(value):
-    """A value of SciPy in the forms of `mat5.parse`."""
+    """Converts a value from SciPy to the types that `mat5.parse` returns."""
     if value.dtype.names:
         columns = value.ravel(order="F")
         return [{field: plain(item[field]) for field in value.dtype.names} for item in columns]
@@ -68,7 +68,7 @@ def element(kind, body, order="<"):
 
 
 def variable(body, order="<", kind=6, flags=0, shape=(1, 2), name=b"x"):
-    """A variable, element by element as the format's description has them."""
+    """Returns the bytes of a variable, made of the elements that the format prescribes."""
     head = element(6, struct.pack(f"{order}2I", kind | flags, 0), order)
     size = element(5, struct.pack(f"{order}{len(shape)}i", *shape), order)
     return element(14, head + size + element(1, name, order) + body, order)
@@ -169,7 +169,7 @@ def test_only_numbers_are_taken_as_a_table(value, message):
 
 
 def sound(value):
-    """Whether a value is built of the kinds that `mat5.parse` promises."""
+    """Returns whether a value has only the types that `mat5.parse` may return."""
     if isinstance(value, list):
         return all(map(sound, value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The builder of activities in the pocket: its parsers, trials, people, forms, wrong files."""
+"""Tests of `motionsense_inertial`: its parsers, trials, people, archive formats and errors."""
 
 import csv
 import io

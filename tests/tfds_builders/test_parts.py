@@ -1,4 +1,4 @@
-"""A part of an archive is never taken for the whole, nor the whole for a part."""
+"""Tests that builders warn of a part of an archive and do not warn of a complete archive."""
 
 import json
 import types
@@ -36,7 +36,7 @@ def test_other_splits_are_told_where_that_lacks_which_they_are_drawn_from(info, 
 
 
 def test_a_prepared_data_set_is_still_said_to_be_a_part(tmp_path):
-    """At the first command by a warning; at the next nothing is left to warn of."""
+    """The second command prepares nothing, but still reports that the data set is a part."""
     manual = samples.write(tmp_path / "manual", samples.gait_files())
     arguments = ["ipol_gait", "--manual-dir", str(manual), "--data-dir", str(tmp_path / "d")]
     first, again = (CliRunner().invoke(app, arguments).stdout for _ in range(2))
