@@ -271,5 +271,5 @@ def test_another_process_opens_an_archive_anew(name, tmp_path, monkeypatch):
 
 def test_an_archive_in_an_archive_is_not_sent_to_another_process(tmp_path):
     inner = opened(tmp_path, zipped({"inner.zip": zipped(FILES)})).nested("inner.zip")
-    with pytest.raises(TypeError, match="a.zip: inner.zip lies in an archive"):
+    with pytest.raises(TypeError, match="a.zip: inner.zip is inside another archive"):
         pickle.dumps(inner)

@@ -67,7 +67,7 @@ def test_there_is_a_split_an_actor(config, tmp_path, caplog):
         assert len(source) == 2
         assert {f"actor_{record['subject'].decode()}" for record in source} == {split}
     assert builder.info.metadata["subjects"] == {"actor_bd": ["bd"], "actor_mm": ["mm"]}
-    assert "holds 4 of 2,337 clips and 1 of 130 motions and 2 of 5 actors" in caplog.text
+    assert "holds 4 of 2,337 clips, 1 of 130 motions and 2 of 5 actors" in caplog.text
 
 
 @pytest.mark.parametrize(

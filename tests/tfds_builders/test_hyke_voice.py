@@ -89,7 +89,7 @@ def test_known_voices_keep_their_split_and_all_others_are_in_test(tmp_path):
 def test_a_split_without_voices_is_left_out_with_a_notice(tmp_path, caplog):
     builder = prepared(tmp_path, media.telephone_files({"more": (STRANGER, STRANGER + 9)}))
     assert list(builder.info.splits) == ["test"] and builder.info.splits["test"].num_examples == 4
-    assert "holds nobody of train and validation: left out" in caplog.text
+    assert "holds no voice of train and validation: left out" in caplog.text
 
 
 def test_a_repeated_recording_is_kept_and_names_the_first(tmp_path, caplog):

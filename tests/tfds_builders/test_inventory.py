@@ -39,7 +39,7 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
     eeg = found["uci_eeg"]["configs"]
     assert eeg["full_spd64"]["missing"] == "eeg_full.tar"
     assert eeg["large_spd64"]["archive"].endswith("SMNI_CMI_TRAIN.tar.gz")
-    assert "PACS and PACS.zip, and either would do" in found["pacs_images"]["configs"]["photo"][
+    assert "PACS and PACS.zip, but only one archive" in found["pacs_images"]["configs"]["photo"][
         "problem"
     ]  # fmt: skip
 

@@ -146,10 +146,13 @@ TEXTS = listed(FILES)
             r"photo, dog\) and sketch/dog/pic_000.jpg \(sketch, dog\) hold the same",
         ),
         (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG image"),
-        (FILES | dict([*TEXTS.items()][:-1]), "7 of 8 lists; sketch_crossval_kfold.txt is not"),
+        (
+            FILES | dict([*TEXTS.items()][:-1]),
+            "7 of 8 lists. sketch_crossval_kfold.txt does",
+        ),
         (
             FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file(7)},
-            "1 images are in none of the lists, photo/dog/new.jpg first",
+            "1 images are not in the lists. The first is photo/dog/new.jpg",
         ),
         (
             FILES | TEXTS | {"PACS/photo_train_kfold.txt": b"photo/dog/pic_001.jpg 2\n"},

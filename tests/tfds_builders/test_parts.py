@@ -32,7 +32,7 @@ def test_all_counts_are_told_where_one_lacks(info, caplog):
 
 def test_other_splits_are_told_where_that_lacks_which_they_are_drawn_from(info, caplog):
     warn_of_part(info, "A.zip", "Set", {"people": (23, 24)}, ["people"])
-    assert caplog.messages[0].endswith("a part of Set, so its splits are those of the part.")
+    assert caplog.messages[0].endswith("a part of Set. Its splits differ from those of the whole.")
 
 
 def test_a_prepared_data_set_is_still_said_to_be_a_part(tmp_path):

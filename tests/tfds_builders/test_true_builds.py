@@ -366,7 +366,7 @@ def test_a_pool_of_workers_starts_the_running_interpreter(tmp_path, monkeypatch)
 
 
 def test_the_way_of_the_page_keeps_people_apart(manual, tmp_path):
-    """TFDS slices by percent put people in both slices. The example of the README does not."""
+    """TFDS slices by percent share people, but the two parts in the README's example do not."""
     page = (pathlib.Path(tfds_builders.__file__).parent / "README.md").read_text("utf-8")
     (example,) = [part for part in page.split("```python\n") if "is_first" in part]
     program = example.partition("```")[0].replace("DIR", repr(str(manual)))

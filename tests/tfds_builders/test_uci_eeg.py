@@ -114,7 +114,7 @@ def test_full_reads_three_nested_levels_and_splits_by_subject(tmp_path, caplog):
     }  # fmt: skip
     assert sorted(sum(subjects.values(), [])) == sorted(people)
     assert builder.info.splits.total_num_examples == 60
-    assert "left out for fewer than 6 trials with samples: co2c1000367." in caplog.text
+    assert "left out people with fewer than 6 trials that have samples: co2c1000367." in caplog.text
 
 
 def test_full_in_the_archive_of_all_archives_has_nobody_in_two_splits(tmp_path):
@@ -154,7 +154,7 @@ def test_small_has_three_archives_a_person_in_one_split(name, tmp_path, caplog):
 def test_small_is_found_unpacked_and_refuses_a_trial_that_is_there_twice(tmp_path):
     assert len(everything(prepared(tmp_path, small_archives(), "uci_eeg/small"))["train"]) == 18
     twice = small_archives((range(0, 3), range(3, 6), range(5, 8)))
-    message = "a_m_co2a0000364.tar.gz: .*rd.005.gz and .*a_n_.*rd.005.gz are one trial"
+    message = "a_m_co2a0000364.tar.gz: .*rd.005.gz and .*a_n_.*rd.005.gz are the same trial"
     with pytest.raises(ArchiveError, match=message):
         prepared(tmp_path / "b", twice, "uci_eeg/small")
 

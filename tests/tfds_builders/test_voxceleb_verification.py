@@ -99,7 +99,7 @@ def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_pat
     files = official()
     del files[f"{FOLDER}vox1_test_wav.zip"]
     assert set(prepared(tmp_path, files).info.splits) == {"train", "validation"}
-    assert "nobody of test: left out" in caplog.text
+    assert "no speaker of test: left out" in caplog.text
 
 
 @pytest.mark.parametrize(
