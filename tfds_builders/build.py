@@ -359,7 +359,10 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
 
 
 def _call(builder, file_format: FileFormat) -> str:
-    """Returns the call that reads the data set. It has the folder unless that is TFDS's default."""
+    """Returns the call that reads the data set.
+
+    The call has the folder unless TFDS uses this folder by default.
+    """
     function = "data_source" if file_format is FileFormat.array_record else "load"
     name = builder.info.full_name.rpartition("/")[0]
     root = pathlib.Path(builder.data_dir_root)

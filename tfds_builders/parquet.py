@@ -286,7 +286,7 @@ def _nested(
 
 
 def _groups(records: Iterable[dict]) -> Iterator[list[dict]]:
-    """Yields lists of records. Each list has about `GROUP_BYTES` bytes."""
+    """Yields lists of records with about `GROUP_BYTES` bytes per list."""
     group, size = [], 0
     for record in records:
         group.append(record)

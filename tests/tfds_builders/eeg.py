@@ -1,4 +1,7 @@
-"""Hand-made EEG in pickles; `dummy_data/` of its builder was made with them too."""
+"""Functions that make small pickles of EEG for tests.
+
+The files in `dummy_data/` of `deap_eeg` come from these functions.
+"""
 
 import struct
 
@@ -10,7 +13,7 @@ VOLUNTEERS = ("s01", "s02", "s03", "s04", "s05")
 
 
 def trials(seed=0, count=2, samples=448):
-    """Signals (count, 40, samples) of whole numbers that repeat after 64 samples."""
+    """Returns signals (count, 40, samples) of whole numbers that repeat every 64 samples."""
     trial, channel, time = np.ogrid[:count, :40, :64]
     wave = (
         time * (channel + 2) + (time // 8) * (channel * channel + 7 * seed + 40 * trial)
@@ -19,13 +22,16 @@ def trials(seed=0, count=2, samples=448):
 
 
 def ratings(seed=0, count=2):
-    """Ratings (count, 4) from 1 to 9, the valence of the first trial between 1 and 3."""
+    """Returns ratings (count, 4) from 1 to 9. The first trial has a valence between 1 and 3."""
     trial, column = np.ogrid[:count, :4]
     return 1 + (seed + 5 * trial + 2 * column) % 9 * 0.99
 
 
 def python2_pickle(arrays):
-    """What Python 2 and its NumPy wrote of a dict of float64 arrays: bytes are text."""
+    """Returns the pickle that Python 2 writes for a dict of float64 arrays.
+
+    Python 2 stores the bytes of the arrays as text.
+    """
     out = b"\x80\x02}("
     for key, array in arrays.items():
         shape = b"".join(b"M" + struct.pack("<H", length) for length in array.shape)
@@ -39,13 +45,13 @@ def python2_pickle(arrays):
 
 
 def deap_file(seed=0, count=2, samples=448):
-    """A person of DEAP."""
+    """Returns the file of one person of DEAP."""
     arrays = {"labels": ratings(seed, count), "data": trials(seed, count, samples)}
     return python2_pickle(arrays)
 
 
 def deap_files(people=VOLUNTEERS, folder="data_preprocessed_python/"):
-    """Names and bytes of a small archive of DEAP."""
+    """Returns the names and bytes of the files of a small DEAP archive."""
     return {f"{folder}{person}.dat": deap_file(seed=at) for at, person in enumerate(people)}
 
 

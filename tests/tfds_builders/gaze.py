@@ -1,4 +1,7 @@
-"""Hand-made gaze recordings; `dummy_data/` of their builders was made with them too."""
+"""Functions that make small gaze recordings for tests.
+
+The files in `dummy_data/` of the gaze builders come from these functions.
+"""
 
 import io
 
@@ -13,8 +16,10 @@ MOVIES = ("beach", "bridge_1")
 
 
 def coord_file(seed=0, samples=12, first_us=1000):
-    """A recording of GazeCom: every 4 ms, x rises by 2 and y falls by 0.5; the fourth sample is
-    lost, and 40 ms pass before the last one."""
+    """Returns a GazeCom recording in which x rises by 2 and y falls by 0.5 every 4 ms.
+
+    The eye tracker lost the fourth sample. The last sample comes 40 ms later than usual.
+    """
     lines = ["gaze 1280 720", "geometry distance 0.45 width 0.4 height 0.225"]
     for at in range(samples):
         time = first_us + 4000 * at + 40_000 * (at == samples - 1)
@@ -24,7 +29,7 @@ def coord_file(seed=0, samples=12, first_us=1000):
 
 
 def coord_files(people=WATCHERS, movies=MOVIES, folder="gaze/natural_movies_gaze/"):
-    """Names and bytes of a small archive of GazeCom."""
+    """Returns the names and bytes of the files of a small GazeCom archive."""
     return {
         f"{folder}{person}_{movie}.coord": coord_file(seed=10 * at + 3 * place)
         for at, person in enumerate(people)
@@ -37,8 +42,11 @@ FILMS = ("50_people_brooklyn_1280x720", "arctic_bears_1066x710")
 
 
 def event_file(seed=0, frames=8):
-    """A recording of DIEM: column c of frame f is f + c + seed; the third frame is lost, the fifth
-    a saccade of the left eye, and the last frame holds the tracker's overflow."""
+    """Returns a DIEM recording whose column c of frame f is f + c + seed.
+
+    The eye tracker lost frame 3. Frame 5 is a saccade of the left eye. The last frame has the
+    value that the eye tracker writes on overflow.
+    """
     lines = []
     for frame in range(1, frames + 1):
         left, right = (
@@ -55,12 +63,12 @@ def event_file(seed=0, frames=8):
 
 
 def event_name(subject, film, place=1, folder=""):
-    """The name of a recording of DIEM."""
+    """Returns the file name of a DIEM recording."""
     return f"{folder}{film}/event_data/{subject}.asc_{place}_{film}.txt"
 
 
 def event_files(people=VIEWERS, films=FILMS, folder=""):
-    """Names and bytes of a small archive of DIEM; each person sees the films in order."""
+    """Returns the names and bytes of a small DIEM archive. Each person sees the films in order."""
     return {
         event_name(person, film, place, folder): event_file(seed=10 * at + place)
         for at, person in enumerate(people)
@@ -69,8 +77,11 @@ def event_files(people=VIEWERS, films=FILMS, folder=""):
 
 
 def fixation_rows(people=range(1, 7), videos=range(1, 7), count=3):
-    """Rows of `fixdata`: fixation k of person p on video v begins at 400 k + p ms and is at
-    x = 100 p + v; the last row names no person."""
+    """Returns the rows of the table `fixdata`.
+
+    Fixation k of person p on video v begins at 400 k + p ms, at x = 100 p + v. The last row
+    has person 0, which does not exist.
+    """
     rows = [
         [person, video, 400 * k + person, 200 + k, 100 * person + video, 50 * k]
         for person in people
@@ -81,14 +92,17 @@ def fixation_rows(people=range(1, 7), videos=range(1, 7), count=3):
 
 
 def mat_file(variables, packed=True):
-    """A MATLAB 5 file as SciPy writes it, without the date in its header."""
+    """Returns a MATLAB 5 file as SciPy writes it, but without the date in the header."""
     out = io.BytesIO()
     scipy.io.savemat(out, variables, do_compression=packed)
     return b"MATLAB 5.0 MAT-file".ljust(116) + out.getvalue()[116:]
 
 
 def fixation_file(rows=None, fields=COLUMNS, packed=True):
-    """`video_database.mat`; a name of the source ends in a blank."""
+    """Returns the file `video_database.mat`.
+
+    As in the original file, the name of the column `FixationPointX` ends in a space.
+    """
     names = np.array([name + " " * (name == "FixationPointX") for name in fields], object)[None]
     rows = fixation_rows() if rows is None else rows
     return mat_file({"video_database": {"fixdata": rows, "fixdata_fields": names}}, packed)
@@ -99,8 +113,10 @@ ORDERS = ("n,x,y,val,dP,lab,xT,yT", "n,x,y,val,xT,yT,dP,lab")
 
 
 def gazebase_file(seed=0, samples=40, order=ORDERS[0], first_ms=0):
-    """A recording of GazeBase: x rises by 0.01 degrees a millisecond, y falls by 0.5; samples 5
-    to 7 are lost."""
+    """Returns a GazeBase recording without valid gaze in samples 5 to 7.
+
+    In each millisecond, x rises by 0.01 degrees and y falls by 0.5 degrees.
+    """
     lines = [order]
     for at in range(samples):
         lost = 5 <= at <= 7
@@ -114,7 +130,10 @@ def gazebase_file(seed=0, samples=40, order=ORDERS[0], first_ms=0):
 
 
 def gazebase_recordings(subject="001", number=1, tasks=("TEX", "HSS"), seed=0):
-    """Names and bytes of the recordings of one visit; `HSS` has its columns in another order."""
+    """Returns the names and bytes of the recordings of one visit.
+
+    The columns of the task `HSS` have another order than the columns of the other tasks.
+    """
     return {
         f"S{session}/S{session}_{task}/S_{number}{subject}_S{session}_{task}.csv": gazebase_file(
             seed + session + 10 * place, order=ORDERS[task == "HSS"]
@@ -125,7 +144,10 @@ def gazebase_recordings(subject="001", number=1, tasks=("TEX", "HSS"), seed=0):
 
 
 def gazebase_files(rounds=ROUNDS, tasks=("TEX", "HSS"), folder="", packed=True):
-    """Names and bytes of a small archive of GazeBase: an archive for each visit, or its files."""
+    """Returns the names and bytes of a small GazeBase archive.
+
+    With `packed`, each visit is a zip archive. Without `packed`, each visit is a folder.
+    """
     files = {}
     for subject, numbers in rounds.items():
         for number in numbers:

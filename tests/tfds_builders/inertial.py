@@ -1,4 +1,7 @@
-"""Hand-made recordings of phones; `dummy_data/` of their builders was made with them too."""
+"""Functions that make small recordings of phones, watches and sensors for tests.
+
+The files in `dummy_data/` of the builders of inertial data come from these functions.
+"""
 
 import numpy as np
 
@@ -12,9 +15,9 @@ SENSOR = "BMA 150 3-axis Accelerometer"
 
 
 def walk_file(start_ms=NOON, seed=0, samples=40, gap_ms=0):
-    """A walk of a sample every 40 ms, with a gap before its middle.
+    """Returns a walk with one sample every 40 ms and a gap of `gap_ms` before the middle sample.
 
-    Of sample n, x is n / 8 + seed, y is 9.75 and z is -n / 4: straight lines of the time.
+    Sample n has x = n / 8 + seed, y = 9.75 and z = -n / 4, so each signal is a straight line.
     """
     lines = [
         f"{start_ms + 40 * n + (gap_ms if 2 * n >= samples else 0)},{n / 8 + seed},9.75,{-n / 4}"
@@ -28,7 +31,7 @@ def walk_name(subject="ID01", sex="M", session="2100", sequence=0, device="Nexus
 
 
 def walk_files(walkers=WALKERS, walks=2):
-    """Names and bytes of a small archive of walks, a minute apart."""
+    """Returns the names and bytes of a small archive of walks that start one minute apart."""
     return {
         walk_name(subject, sex, f"21{walk}0", walk): walk_file(
             NOON + walk * MINUTE, seed=10 * at + walk
@@ -38,7 +41,7 @@ def walk_files(walkers=WALKERS, walks=2):
     }
 
 
-HAR_ROWS = {  # by part: person, activity and first sample of each window
+HAR_ROWS = {  # (person, activity, first sample) of each window, for the two parts
     "train": [(1, 1, 0), (1, 1, 64), (1, 1, 128), (3, 1, 0)],
     "test": [(2, 4, 0), (2, 4, 64), (2, 5, 128)],
 }
@@ -46,13 +49,13 @@ HAR_FOLDER = "UCI HAR Dataset/"
 
 
 def har_window(person, activity, start=0):
-    """A window (128, 9); windows of a person and an activity are cuts of one signal."""
+    """Returns a window (128, 9). The windows of one person and activity are cut from one signal."""
     time, channel = np.arange(start, start + har.SAMPLES)[:, None], np.arange(9)
     return (time * time + 7 * time * channel + 11 * person + 3 * activity) % 29 / 10
 
 
 def har_files(rows=HAR_ROWS, folder=HAR_FOLDER):
-    """Names and bytes of a small archive of activities."""
+    """Returns the names and bytes of the files of a small UCI HAR archive."""
     names = [f"{number} {name}" for number, name in enumerate(har.ACTIVITIES, 1)]
     files = {f"{folder}activity_labels.txt": _text(names)}
     for part, windows in rows.items():
@@ -73,7 +76,7 @@ TRIAL_FOLDERS = ("dws_1", "ups_3", "wlk_7", "jog_9")
 
 
 def trial_file(seed=0, samples=6):
-    """A trial; column c of sample n is n / 4 + c + seed."""
+    """Returns a MotionSense trial whose column c of sample n is n / 4 + c + seed."""
     lines = [",".join(("", *motionsense.CHANNELS))]
     for n in range(samples):
         lines.append(",".join([f"{n}", *(f"{n / 4 + c + seed}" for c in range(12))]))
@@ -85,7 +88,7 @@ def trial_name(person=1, trial="wlk_7"):
 
 
 def trial_files(people=range(1, 5), trials=TRIAL_FOLDERS):
-    """Names and bytes of a small archive of trials."""
+    """Returns the names and bytes of the trials of a small MotionSense archive."""
     return {
         trial_name(person, trial): trial_file(100 * person + 10 * at)
         for person in people
@@ -94,7 +97,7 @@ def trial_files(people=range(1, 5), trials=TRIAL_FOLDERS):
 
 
 def people_file(people=range(1, 5)):
-    """The table of the people, whose last line has no end, as in the source."""
+    """Returns the table of the people. As in the original file, the last line has no line end."""
     lines = ["code,weight,height,age,gender"]
     lines += [f"{code},{60 + code},{160 + code},{20 + code},{code % 2}" for code in people]
     return "\n".join(lines).encode()
@@ -105,7 +108,7 @@ GAINS = {"g": "16384.0(-50)/g", "deg/s": "60(0)/deg/s"}
 
 
 def record_header(record="CO001", samples=6000, notes=("#Age:75.0", "#Sex:F"), signals=CHANNELS):
-    """The header of a record of LTMM, with the line ends of PhysioNet's own programs."""
+    """Returns the header of an LTMM record, with the line ends that PhysioNet's programs write."""
     lines = [f"{record} {len(signals)} 100 {samples}"]
     for name, unit in signals.items():
         lines.append(f"{record}.dat 16 {GAINS[unit]} 16 0 0 0 0 {name}")
@@ -113,15 +116,17 @@ def record_header(record="CO001", samples=6000, notes=("#Age:75.0", "#Sex:F"), s
 
 
 def movement(levels, seed=0, length=6000):
-    """Digital samples (T, 6), a part of `length` samples for each level: a wave of that height, of
-    another phase in each channel."""
+    """Returns digital samples (T, 6) with `length` samples of a wave for each level.
+
+    The level is the height of the wave. The phase of the wave differs between channels.
+    """
     time, channel = np.arange(length * len(levels))[:, None], np.arange(6)
     height = np.repeat(levels, length)[:, None]
     return (height * ((time + channel) % 8 - 3) + seed).astype("<i2")
 
 
 def record_files(record="CO001", levels=(30, 10), seed=0, length=6000, folder="ltmm/"):
-    """Names and bytes of a record of LTMM."""
+    """Returns the names and bytes of the two files of an LTMM record."""
     digital = movement(levels, seed, length)
     return {
         f"{folder}{record}.hea": record_header(record, len(digital)),
@@ -130,7 +135,10 @@ def record_files(record="CO001", levels=(30, 10), seed=0, length=6000, folder="l
 
 
 def ltmm_files(people=ELDERS, levels=(30, 10), lab=True, folder="ltmm/"):
-    """Names and bytes of a small archive of LTMM, with two seconds of each walk in the lab."""
+    """Returns the names and bytes of a small LTMM archive.
+
+    With `lab`, the archive also has two seconds of each person's walk in the laboratory.
+    """
     files = {}
     for at, person in enumerate(people):
         files |= record_files(person, levels, seed=at, folder=folder)
@@ -145,10 +153,11 @@ RUN_HEADER = "x_acc,y_acc,z_acc,x_gyro,y_gyro,z_gyro,timestamp,label"
 
 
 def run_file(start_ms=NOON, seed=0, samples=40, gap_ms=0):
-    """A run of a sample every 10 ms, of which each fourth has the time of the one before, with a
-    gap before its middle; the first half is walking, the second turning.
+    """Returns a run with one sample every 10 ms and a gap of `gap_ms` before the middle sample.
 
-    Of sample n, x is n / 8 + seed, y is 9.75, z is -n / 4, and the rates are n / 16, 0 and 1.
+    Every fourth sample has the time of the sample before it. The person walks in the first half
+    and turns in the second half. Sample n has x = n / 8 + seed, y = 9.75, z = -n / 4, and the
+    rates of rotation n / 16, 0 and 1.
     """
     lines = [RUN_HEADER]
     for n in range(samples):
@@ -164,7 +173,7 @@ def run_name(subject="s01", run=1, device="sw"):
 
 
 def run_tables(runners=RUNNERS, runs=2):
-    """The tables of the people and of their runs."""
+    """Returns the table of the people and the table of the runs."""
     people = ["subject_id,age,gender,height,weight,dominant_hand,executions"]
     people += [
         f"{runner},{20 + at},{'FM'[at % 2]},{160 + at},{60 + at},{'RL'[at % 2]},{runs}"
@@ -181,7 +190,10 @@ def run_tables(runners=RUNNERS, runs=2):
 
 
 def run_files(runners=RUNNERS, runs=2):
-    """Names and bytes of a small archive of runs, a minute apart, by watch and phone."""
+    """Returns the names and bytes of a small archive of runs that start one minute apart.
+
+    A watch and a phone record each run.
+    """
     files = run_tables(runners, runs)
     for at, runner in enumerate(runners):
         for run in range(1, runs + 1):

@@ -1,4 +1,7 @@
-"""Hand-made sounds and pictures; `dummy_data/` of their builders was made with them too."""
+"""Functions that make small recordings of speech and images for tests.
+
+The files in `dummy_data/` of the builders of speech and images come from these functions.
+"""
 
 import io
 import pickle
@@ -13,12 +16,19 @@ CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 
 
 def chunk(name, content):
-    """A chunk of a RIFF file."""
+    """Returns a chunk of a RIFF file."""
     return name + struct.pack("<I", len(content)) + content + b"\0" * (len(content) % 2)
 
 
 def wav_file(samples, rate=48_000, bits=16, kind=1):
-    """A WAVE file with the chunks of RAVDESS; samples of shape (time,) or (time, channels)."""
+    """Returns a WAVE file with the chunks that RAVDESS files have.
+
+    Args:
+        samples: Samples, shape (time,) or (time, channels).
+        rate: Samples per second.
+        bits: Bits per sample that the header states.
+        kind: Format code that the header states.
+    """
     samples = np.asarray(samples, "<i2")
     channels = samples.shape[1] if samples.ndim == 2 else 1
     frame = channels * bits // 8
@@ -37,7 +47,7 @@ def wav_file(samples, rate=48_000, bits=16, kind=1):
 
 
 def speech(seed, samples=300):
-    """A quiet recording: silence, noise of that seed, silence."""
+    """Returns a quiet recording: silence, then noise from the random seed `seed`, then silence."""
     sound = np.random.default_rng(seed).integers(-900, 900, samples)
     sound[: samples // 4] = sound[-samples // 4 :] = 0
     return sound
@@ -51,7 +61,7 @@ def speech_name(actor, emotion=2, intensity=1, statement=1, repetition=1):
 
 
 def speech_files(actors=ACTORS, repetitions=(1, 2)):
-    """Names and bytes of a small archive of speech."""
+    """Returns the names and bytes of the files of a small RAVDESS archive."""
     return {
         speech_name(actor, repetition=repetition): wav_file(speech(10 * actor + repetition))
         for actor in actors
@@ -59,7 +69,7 @@ def speech_files(actors=ACTORS, repetitions=(1, 2)):
     }
 
 
-VOICES = {  # by split: women and men
+VOICES = {  # a woman and a man for each split
     "train": (1298697715, 1298636292),
     "validation": (1298653986, 1298636374),
     "test": (1298702043, 1298652406),
@@ -72,7 +82,7 @@ def line_name(letter, voice, line):
 
 
 def telephone_files(voices=VOICES, lines=(1, 2)):
-    """Names and bytes of a small archive of lines read over the telephone."""
+    """Returns the names and bytes of a small archive of sentences read over the telephone."""
     return {
         line_name(letter, voice, line): wav_file(speech(voice + line, 200), rate=8_000)
         for pair in voices.values()
@@ -82,7 +92,7 @@ def telephone_files(voices=VOICES, lines=(1, 2)):
 
 
 def picture_file(seed=0, side=227, kind="jpg", mode="RGB"):
-    """A picture of one color with a square of another."""
+    """Returns an image of one color that contains a square of a second color."""
     colors = np.random.default_rng(seed).integers(0, 256, (2, len(mode)))
     pixels = np.broadcast_to(colors[0], (side, side, len(mode))).astype(np.uint8).copy()
     pixels[side // 4 : side // 2, side // 4 : side // 2] = colors[1]
@@ -93,7 +103,7 @@ def picture_file(seed=0, side=227, kind="jpg", mode="RGB"):
 
 
 def pacs_files(images=3, root="PACS/", domains=DOMAINS, classes=CLASSES):
-    """Names and bytes of a small archive of pictures; file names repeat from folder to folder."""
+    """Returns the names and bytes of a small PACS archive. File names repeat across folders."""
     return {
         f"{root}{domain}/{kind}/pic_{number:03d}.{domains[domain]}": picture_file(
             seed=1000 * at + 10 * label + number, kind=domains[domain]
@@ -104,7 +114,7 @@ def pacs_files(images=3, root="PACS/", domains=DOMAINS, classes=CLASSES):
     }
 
 
-SPEAKERS = {  # of VoxCeleb1, by id: what the table says; of VoxCeleb2 without name and country
+SPEAKERS = {  # cells of the table of VoxCeleb1; VoxCeleb2 has no name and country
     "id10001": ("Ada_A.", "f", "Norway", "dev"),
     "id10002": ("Ben_B", "m", "Chile", "dev"),
     "id10003": ("Cleo_C", "f", "USA", "dev"),
@@ -116,7 +126,7 @@ VIDEOS = ("-aaaaaaaaa_", "zzzzzzzzzz0")
 
 
 def speaker_table(corpus="vox1", speakers=SPEAKERS):
-    """`vox1_meta.csv` or `vox2_meta.csv`."""
+    """Returns the table of the speakers, `vox1_meta.csv` or `vox2_meta.csv`."""
     if corpus == "vox1":
         head = ("VoxCeleb1 ID", "VGGFace1 ID", "Gender", "Nationality", "Set")
         rows = [(key, *cells) for key, cells in speakers.items()]
@@ -129,8 +139,10 @@ def speaker_table(corpus="vox1", speakers=SPEAKERS):
 
 
 def voice_files(corpus="vox1", speakers=SPEAKERS, folder="voxceleb_verification/"):
-    """Names and bytes of the recordings of a small corpus, two of the first video, one of the
-    second, and its table."""
+    """Returns the names and bytes of the recordings and the table of a small VoxCeleb corpus.
+
+    Each speaker has two recordings from the first video and one from the second video.
+    """
     files = {f"{folder}{corpus}_meta.csv": speaker_table(corpus, speakers)}
     for at, speaker in enumerate(speakers):
         for place, (video, number) in enumerate([(VIDEOS[0], 1), (VIDEOS[0], 2), (VIDEOS[1], 1)]):
@@ -140,13 +152,13 @@ def voice_files(corpus="vox1", speakers=SPEAKERS, folder="voxceleb_verification/
 
 
 def trial_list():
-    """A list of four trials, of one speaker and of two in turn."""
+    """Returns a list of four trials. Trials 1 and 3 compare recordings of the same speaker."""
     a, b = (f"id1027{n}/{VIDEOS[0]}/00001.wav" for n in (0, 1))
     c, d = (f"id1027{n}/{VIDEOS[1]}/00001.wav" for n in (0, 1))
     return f"1 {a} {c}\n0 {a} {d}\n1 {b} {d}\n0 {b} {a}\n".encode()
 
 
-WNIDS = {  # some of the classes of mini-ImageNet, by list
+WNIDS = {  # some classes of mini-ImageNet, for each of the three lists
     "train": ("n01532829", "n01558993", "n13133613"),
     "val": ("n01855672", "n09256479"),
     "test": ("n01930112", "n07613480"),
@@ -158,7 +170,7 @@ def ravi_name(wnid, number):
 
 
 def ravi_lists(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
-    """The three lists; numbers have gaps, as in the source."""
+    """Returns the three lists of images. As in the original lists, image numbers have gaps."""
     files = {}
     for name, ids in wnids.items():
         rows = [f"{ravi_name(wnid, 3 * n + 1)},{wnid}" for wnid in ids for n in range(images)]
@@ -167,7 +179,10 @@ def ravi_lists(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
 
 
 def ravi_files(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
-    """Names and bytes of the lists and of images of another size than the wanted one."""
+    """Returns the names and bytes of the lists and of images of 168 by 168 pixels.
+
+    The builder has to reduce these images to 84 by 84 pixels.
+    """
     files = ravi_lists(wnids, images, folder)
     for at, wnid in enumerate(wnid for ids in wnids.values() for wnid in ids):
         for n in range(images):
@@ -177,13 +192,16 @@ def ravi_files(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
 
 
 def ravi_pixels(count, side=84):
-    """Images of one color each."""
+    """Returns `count` images, each with a single color."""
     colors = np.random.default_rng(count).integers(0, 256, (count, 1, 1, 3), np.uint8)
     return np.broadcast_to(colors, (count, side, side, 3)).copy()
 
 
 def ravi_cache(wnids, side=84):
-    """A pickle of two images a class; place n is of class n modulo their number."""
+    """Returns a pickle with two images per class.
+
+    Image n belongs to class n modulo the number of classes.
+    """
     count = len(wnids)
     places = {wnid: [at, at + count] for at, wnid in enumerate(wnids)}
     held = {"image_data": ravi_pixels(2 * count, side), "class_dict": places}

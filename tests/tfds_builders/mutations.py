@@ -1,4 +1,4 @@
-"""Mutations of a valid file, from a fixed seed, and the two ends that a parser may come to."""
+"""Mutates valid files and checks that a parser returns a valid result or raises a FormatError."""
 
 import gc
 import random
@@ -64,24 +64,28 @@ KINDS = (_flip, _flip, _cut, _lines, _lines, _number, _number, _header, _encode)
 
 
 def mutations(data, count=1000):
-    """Gives (seed, mutated bytes), the same on every machine."""
+    """Yields pairs (seed, mutated bytes), which are the same on every machine."""
     for seed in range(count):
         draw = random.Random(seed)
         yield seed, draw.choice(KINDS)(data, draw)
 
 
 def ends_well(run, data, check):
-    """Runs a parser on mutated bytes: it gives a result that passes `check`, or a FormatError.
+    """Checks that a parser returns a valid result for mutated bytes or raises a FormatError.
 
     Args:
-        run: Bytes to result.
-        data: The mutated bytes.
-        check: Result to None; asserts what the dataclass promises.
+        run: Parser, a function from bytes to a result.
+        data: Mutated bytes.
+        check: Function that takes a result and asserts that the result is valid.
 
     Returns:
-        Whether there was a result.
+        True if the parser returned a result, False if it raised a FormatError.
+
+    Raises:
+        AssertionError: If the parser takes too long, or its error message has characters that
+            cannot be printed, or `check` fails.
     """
-    gc.disable()  # in a process with TensorFlow one collection takes longer than the bound
+    gc.disable()  # With TensorFlow loaded, one collection takes longer than SECONDS.
     start = time.thread_time()
     try:
         result = run(data)
@@ -99,7 +103,7 @@ def ends_well(run, data, check):
 
 
 def peak_bytes(run, data):
-    """Gives the most memory that a parser holds at once."""
+    """Returns the largest number of bytes that a parser holds at one time."""
     tracemalloc.start()
     try:
         run(data)
@@ -112,7 +116,10 @@ def peak_bytes(run, data):
 
 
 def check_parser(run, data, check, count=1000):
-    """Runs all mutations; the seed of one that ends otherwise is in the error."""
+    """Runs a parser on `count` mutations of `data` with `ends_well`.
+
+    If a mutation fails, the message of the AssertionError has the seed of this mutation.
+    """
     results = 0
     for seed, mutated in mutations(data, count):
         try:
@@ -121,4 +128,4 @@ def check_parser(run, data, check, count=1000):
                 assert peak_bytes(run, mutated) < BYTES
         except Exception as error:
             raise AssertionError(f"mutation {seed}: {type(error).__name__}: {error}") from error
-    assert 0 < results < count  # some mutations are harmless, and some are not
+    assert 0 < results < count  # the parser accepts some mutations and refuses others

@@ -1,4 +1,7 @@
-"""Hand-made files in the formats of the builders; `dummy_data/` was made with them too."""
+"""Functions that make small files in the formats of the builders for tests.
+
+The files in `dummy_data/` of the builders come from these functions.
+"""
 
 import gzip
 import io
@@ -20,7 +23,7 @@ HIERARCHY = (
 
 
 def gait_csv(rows=8, seed=0):
-    """A trial of `rows` samples; column c of row r is (r + seed) / 10 + c."""
+    """Returns a trial of `rows` samples whose column c of row r is (r + seed) / 10 + c."""
     body = [
         ",".join(f"{(row + seed) / 10 + column:.6e}" for column in range(16)) for row in range(rows)
     ]
@@ -28,7 +31,7 @@ def gait_csv(rows=8, seed=0):
 
 
 def gait_json(subject=1, trial=1, **changed):
-    """The notes of a trial, with the keys of the source."""
+    """Returns the metadata of a trial as JSON with the keys of the official archive."""
     notes = {
         "Subject": subject, "Trial": trial, "Code": f"{subject}-{trial}", "Age": 70, "Gender": "F",
         "Height": 1.65, "Weight": 72, "BMI": 26.4, "Laterality": "Right", "Sensor": "TCon",
@@ -40,7 +43,7 @@ def gait_json(subject=1, trial=1, **changed):
 
 
 def gait_files(people=range(1, 11), trials=(1,), folder="GaitData/"):
-    """Names and bytes of a small gait archive."""
+    """Returns the names and bytes of the files of a small gait archive."""
     files = {}
     for person in people:
         for trial in trials:
@@ -50,8 +53,11 @@ def gait_files(people=range(1, 11), trials=(1,), folder="GaitData/"):
 
 
 def smni_trial(subject="co2a0000001", trial=0, condition="S1 obj ", channels=smni.CHANNELS):
-    """One trial; the first electrode varies with sample and trial and ends with the number of the
-    person, the others are constant."""
+    """Returns an EEG trial in which only the first electrode varies.
+
+    The values of the first electrode depend on the sample and the trial. The last sample of the
+    first electrode is the number of the person.
+    """
     lines = [
         f"# {subject}.rd",
         f"# 120 trials, {len(channels)} chans, 416 samples 368 post_stim samples",
@@ -68,7 +74,7 @@ def smni_trial(subject="co2a0000001", trial=0, condition="S1 obj ", channels=smn
 
 
 def smni_files(subjects, trials=range(6), folder="SMNI_CMI_TRAIN/", zipped=False):
-    """Names and bytes of a small EEG archive."""
+    """Returns the names and bytes of the files of a small EEG archive."""
     files = {}
     for subject in subjects:
         for trial in trials:
@@ -80,7 +86,10 @@ def smni_files(subjects, trials=range(6), folder="SMNI_CMI_TRAIN/", zipped=False
 
 
 def vowel_blocks(sizes=(1,) * 9, frames=3, seed=0, closed=True):
-    """UCI's form: block b has `frames` frames; closed by twelve 1.0, or divided by blank lines."""
+    """Returns utterances in UCI's format, each a block of `frames` lines.
+
+    With `closed`, a line of twelve 1.0 ends each block. Otherwise an empty line ends each block.
+    """
     text = ""
     for block in range(sum(sizes)):
         rows = [
@@ -93,7 +102,7 @@ def vowel_blocks(sizes=(1,) * 9, frames=3, seed=0, closed=True):
 
 
 def vowel_ts(speakers=range(1, 10), frames=3, seed=0):
-    """The .ts form, one utterance a speaker."""
+    """Returns a .ts file with one utterance per speaker."""
     head = "#A comment\n@problemName JapaneseVowels\n@equalLength false\n@data\n"
     lines = [
         ":".join(
@@ -107,7 +116,10 @@ def vowel_ts(speakers=range(1, 10), frames=3, seed=0):
 
 
 def skeleton(bones=TURNS, hierarchy=HIERARCHY, length=0.45, axis="0 0 0"):
-    """An .asf; bone b (from 1) points along x, y or z in turn and is b tenths long."""
+    """Returns an .asf file with a skeleton.
+
+    Bone b, counted from 1, has a length of b / 10. The bones point along y, z and x in turn.
+    """
     head = f"""# made by hand
 :version 1.10
 :name VICON
@@ -139,8 +151,11 @@ def skeleton(bones=TURNS, hierarchy=HIERARCHY, length=0.45, axis="0 0 0"):
 
 
 def motion(frames=3, bones=TURNS, seed=0):
-    """An .amc with the oddities of HDM05: frame numbers end in LF, all else in CR LF; a comment in
-    Latin-1; exponents of three digits. Column c of frame f is 0 where c is a multiple of 5."""
+    """Returns an .amc file with the oddities of HDM05.
+
+    Lines with a frame number end in LF and all other lines in CR LF. A comment is in Latin-1, and
+    exponents have three digits. Column c is almost 0 if c is a multiple of 5.
+    """
     lines = [b"#!OML:ASF X:\\M\xfcller.ASF\r\n:FULLY-SPECIFIED\r\n:DEGREES\r\n"]
     for frame in range(1, frames + 1):
         lines.append(f"{frame}\n".encode())
@@ -159,7 +174,10 @@ def _angle(frame, column):
 
 
 def mocap_files(actors=("bd", "mm"), motions=("squat1Reps",), takes=2, folder="HDM05_cut_amc/"):
-    """Names and bytes of a small motion capture archive; the last clip ends in .AMC."""
+    """Returns the names and bytes of a small motion capture archive.
+
+    The name of the last clip of a motion ends in .AMC, all other names end in .amc.
+    """
     files = {}
     for name in motions:
         for at, actor in enumerate(actors):
@@ -174,7 +192,7 @@ def mocap_files(actors=("bd", "mm"), motions=("squat1Reps",), takes=2, folder="H
 
 
 def tar(files, mode="w:xz"):
-    """The bytes of a tar archive of files given by name."""
+    """Returns the bytes of a tar archive of `files`, a dict from names to bytes."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode=mode) as archive:
         for name, content in files.items():
@@ -185,7 +203,7 @@ def tar(files, mode="w:xz"):
 
 
 def zipped(files, compression=zipfile.ZIP_DEFLATED):
-    """The bytes of a zip archive of files given by name."""
+    """Returns the bytes of a zip archive of `files`, a dict from names to bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
@@ -194,7 +212,7 @@ def zipped(files, compression=zipfile.ZIP_DEFLATED):
 
 
 def write(folder, files):
-    """Writes files given by name into a folder, and gives the folder."""
+    """Writes `files`, a dict from names to bytes, into a folder and returns the folder."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The builder of faces as covariance matrices: values, splits, labels, wrong files."""
+"""Tests that `afew_spd` reads matrices, splits and labels and refuses invalid files."""
 
 import io
 

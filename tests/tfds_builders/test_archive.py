@@ -1,4 +1,7 @@
-"""Archives: every form gives the same members; what is unsafe, damaged or too large is refused."""
+"""Tests that all archive formats give the same members and that bad archives are refused.
+
+Bad archives are unsafe, damaged or larger than the limits.
+"""
 
 import errno
 import gzip
@@ -105,7 +108,10 @@ def test_folders_that_link_to_each_other_are_each_read_once_from_each_side(tmp_p
 
 
 def test_a_link_that_leads_nowhere_is_refused_with_its_name(tmp_path):
-    """As a clone by git-annex or DataLad has for what was not fetched: it was a part, untold."""
+    """A clone by git-annex or DataLad has such links for files that were not fetched.
+
+    Without the error, the builder would silently use a part of the archive.
+    """
     folder = samples.write(tmp_path / "a", FILES)
     (folder / "set/c.txt").symlink_to(tmp_path / ".git/annex/objects/c.txt")
     with pytest.raises(
@@ -115,7 +121,7 @@ def test_a_link_that_leads_nowhere_is_refused_with_its_name(tmp_path):
 
 
 def test_a_folder_that_may_not_be_read_is_refused_with_its_name(tmp_path, monkeypatch):
-    """Its files were left out, untold."""
+    """Without the error, the builder would silently leave out the files of the folder."""
     folder, scandir = samples.write(tmp_path / "a", FILES), os.scandir
 
     def refusing(path):
@@ -153,7 +159,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
 
 def test_an_encrypted_zip_is_told_with_what_to_do(tmp_path):
     data = bytearray(zipped({"a": b"1"}))
-    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the member, of the directory
+    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # member and directory
         data[data.index(mark) + flags] |= 1
     with pytest.raises(ArchiveError, match="a.zip: a is encrypted. Unpack the archive with its"):
         _ = opened(tmp_path, bytes(data)).names
@@ -265,5 +271,5 @@ def test_another_process_opens_an_archive_anew(name, tmp_path, monkeypatch):
 
 def test_an_archive_in_an_archive_is_not_sent_to_another_process(tmp_path):
     inner = opened(tmp_path, zipped({"inner.zip": zipped(FILES)})).nested("inner.zip")
-    with pytest.raises(TypeError, match="a.zip: inner.zip lies in an archive"):
+    with pytest.raises(TypeError, match="a.zip: inner.zip is inside another archive"):
         pickle.dumps(inner)

@@ -1,4 +1,4 @@
-"""Preparing on Apache Beam: the same examples as without it, and errors of workers as they are.
+"""Tests that Apache Beam writes the same examples and raises the same errors as a run without Beam.
 
 The extra `test` does not contain Beam. Without Beam the tests that need it skip; `.ci/run` runs
 them in a second environment.
@@ -37,7 +37,7 @@ REPEATED = GAZEBASE | {
     VISIT: samples.zipped(dict.fromkeys(gaze.gazebase_recordings("001"), gaze.gazebase_file()))
 }
 VOXCELEB = media.voice_files() | {"voxceleb_verification/veri_test.txt": media.trial_list()}
-IN_THIS_PROCESS = "runner=FnApiRunner"  # the DirectRunner's own first choice is downloaded
+IN_THIS_PROCESS = "runner=FnApiRunner"  # DirectRunner would download Prism
 
 
 def options_of(text):
@@ -81,11 +81,11 @@ def test_examples_order_and_metadata_are_those_without_beam(name, files, options
     assert list(beam.info.splits) == list(plain.info.splits)
     _assert_equal_examples(beam, plain)
     names = [sorted(path.name for path in it.data_path.iterdir()) for it in (plain, beam)]
-    assert names[0] == names[1]  # and so nothing of the workers' notes
+    assert names[0] == names[1]  # the temporary files of the workers are gone
 
 
 def _assert_equal_examples(builder, expected_builder):
-    """Compares all examples, in order, of two prepared data sets."""
+    """Asserts that two prepared data sets have equal examples in the same order."""
     splits = expected_builder.as_data_source()
     assert splits
     for split, expected in splits.items():
@@ -99,7 +99,10 @@ def _assert_equal_examples(builder, expected_builder):
 
 @pytest.fixture
 def portable_options(tmp_path):
-    """Options of a job service and a worker pool, as Flink and Spark use them, without Java."""
+    """Starts a job service and a worker pool, as Flink and Spark do, and yields Beam's options.
+
+    The job service is Beam's local one, which does not need Java.
+    """
     job_port, pool_port = _free_port(), _free_port()
     repository = pathlib.Path(tfds_builders.__file__).parents[1]
     environment = os.environ | {"PYTHONPATH": str(repository)}  # workers import the builders
@@ -139,7 +142,7 @@ def _wait_for(port, seconds=60):
 
 @needs_beam
 def test_the_portable_runner_writes_the_same_examples(portable_options, tmp_path):
-    """Flink and Spark start the same worker pool through the same runner."""
+    """Flink and Spark also start this worker pool through Beam's portable runner."""
     plain, beam = (
         prepare(tmp_path / kind, "ltmm_gait", LTMM, options)
         for kind, options in (("plain", None), ("beam", options_of(portable_options)))
@@ -165,7 +168,7 @@ def test_the_portable_runner_writes_the_same_examples(portable_options, tmp_path
             r"^GazeBase_v2_0: Round_1/Subject_1001\.zip is damaged or cut",
         ),
         (
-            "ltmm_gait",  # refused by this process, once all workers have told what they met
+            "ltmm_gait",  # this process raises the error, after all workers have finished
             LTMM | {"ltmm/CO030.dat": LTMM["ltmm/CO001.dat"]},
             ArchiveError,
             r"^ltmm: CO0\d\d\.hea .* and CO0\d\d\.hea .* hold the same, so one",
@@ -186,7 +189,7 @@ def test_a_broken_recording_is_told_as_without_beam(name, files, kind, message, 
 @needs_beam
 @pytest.mark.slow
 def test_another_failure_of_beam_is_told_in_a_line(pipeline, tmp_path, monkeypatch):
-    """Two equal keys, which TFDS finds when it writes."""
+    """TFDS finds two equal keys when it writes the records."""
     monkeypatch.setattr(
         "tfds_builders.ltmm_gait.ltmm_gait_dataset_builder._windows", _two_of_one_key
     )
@@ -231,7 +234,7 @@ def test_options_that_beam_refuses_are_told_in_a_line(options, message, tmp_path
     result = run("ltmm_gait/lab", *arguments, "--beam-options", options)
     assert result.exit_code != 0
     assert message in " ".join(result.stderr.replace("│", " ").split())
-    assert "usage: " not in result.stderr  # the page of all options
+    assert "usage: " not in result.stderr  # start of Beam's list of all options
 
 
 @needs_beam

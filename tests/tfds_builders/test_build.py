@@ -1,4 +1,4 @@
-"""The command that prepares a data set: its page, its table, one line for each mistake."""
+"""Tests of the command `build`: its help, its table of splits and its error messages."""
 
 import errno
 import importlib.util
@@ -59,7 +59,7 @@ def test_it_prepares_and_prints_counts_and_how_to_read(manual, tmp_path):
 def test_every_data_set_is_prepared_with_a_table_of_its_splits(name, tmp_path):
     folder = pathlib.Path(tfds_builders.__file__).parent / name / "dummy_data"
     arguments = ("--manual-dir", folder, "--data-dir", tmp_path)
-    wanted = {"uci_eeg": "uci_eeg/large"}.get(name, name)  # what its hand-made data hold
+    wanted = {"uci_eeg": "uci_eeg/large"}.get(name, name)  # config of its dummy_data
     result = run(wanted, *arguments, "--file-format", "array_record", "--debug")
     assert result.exit_code == 0, result.output
     rows = [line.split("│")[2:4] for line in result.stdout.splitlines() if line.startswith("│")]
@@ -140,7 +140,7 @@ def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path
     prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
     assert prepared == ["ipol_gait/trials/2.0.0", "uci_eeg/large/1.1.0"]
     assert "No archive of" in result.stderr and "hyke_voice" in result.stderr
-    assert run("--all", "--manual-dir", tmp_path / "d").exit_code == 1  # of none
+    assert run("--all", "--manual-dir", tmp_path / "d").exit_code == 1  # no data set was prepared
     result = run("--all", "--manual-dir", tmp_path / "missing")
     assert result.exit_code == 1 and f"{tmp_path}/missing does not exist" in result.stderr
 
@@ -268,7 +268,7 @@ def test_a_file_in_the_place_of_a_folder_is_named(kind, place, manual, tmp_path)
 def test_a_folder_that_may_not_be_written_is_named(place, manual, tmp_path, monkeypatch):
     (tmp_path / place).mkdir(parents=True)
 
-    def access(path, mode, real=os.access):  # root may write everywhere, whatever the bits say
+    def access(path, mode, real=os.access):  # root may write to every folder
         return not (mode & os.W_OK and path == tmp_path / place) and real(path, mode)
 
     monkeypatch.setattr("os.access", access)

@@ -1,4 +1,4 @@
-"""The descriptions beside the builders: current, valid Croissant, nothing made up."""
+"""Tests that each `croissant.json` is up to date and valid and agrees with the README."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def described(name):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """What is written goes to a folder of the test."""
+    """Makes the command write its files to a temporary folder, which the fixture returns."""
     monkeypatch.setattr(croissant, "path_of", lambda name: tmp_path / f"{name}.json")
     return tmp_path
 
@@ -44,14 +44,14 @@ def test_the_committed_file_is_what_the_command_would_write(name):
     assert written == croissant.text_of(name), "run python -m tfds_builders.croissant --all"
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, which mlcroissant calls
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # mlcroissant calls rdflib
 def test_mlcroissant_finds_no_fault(name, caplog):
     mlcroissant = pytest.importorskip("mlcroissant")
     with caplog.at_level(logging.ERROR):
         metadata = mlcroissant.Dataset(jsonld=croissant.path_of(name)).metadata
     assert not metadata.ctx.issues.errors
     warned = [re.search('"(.*)" is recommended', text)[1] for text in metadata.ctx.issues.warnings]
-    assert warned == ["https://schema.org/datePublished"]  # the sources state none
+    assert warned == ["https://schema.org/datePublished"]  # no source states a date
     assert metadata.personal_sensitive_information and metadata.data_collection
 
 
@@ -74,7 +74,7 @@ def test_license_consent_and_collection_are_those_of_the_page(name, described):
         described["rai:personalSensitiveInformation"][0],
         *described["rai:dataLimitations"],
     ]
-    assert all(text[1:] in page for text in told)  # its first letter may be made a capital
+    assert all(text[1:] in page for text in told)  # the first letter may be a capital
     assert "@" in described["citeAs"] and described["url"].startswith("https://")
 
 

@@ -1,4 +1,4 @@
-"""The builder of EEG and ratings: parser, filters, classes, covariances, people, wrong files."""
+"""Tests of `deap_eeg`: its parser, filters, classes, covariances, splits and errors."""
 
 import io
 import pickle
@@ -164,7 +164,7 @@ def test_a_matrix_is_the_covariance_of_the_standardized_trial_to_the_bit(tmp_pat
     matrix = records["s03/02"]["matrix"]
     assert matrix.dtype == np.float64
     np.testing.assert_allclose(matrix, expected, rtol=1e-9, atol=1e-12)
-    assert np.any(matrix != matrix.astype(np.float32))  # stored in 64 bits
+    assert np.any(matrix != matrix.astype(np.float32))  # float32 could not store it
     assert min(np.linalg.eigvalsh(record["matrix"]).min() for record in records.values()) > 0
 
 

@@ -1,4 +1,4 @@
-"""Gaze on films: the parser, what a record holds, splits that share neither people nor films."""
+"""Tests of `diem_gaze`: its parser, its records and its splits, which share no people or films."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""TFDS's own test case for the configs that are not in `dummy_data/` of their builders."""
+"""Runs the test case of TFDS for configs whose archives are not in `dummy_data/`."""
 
 import importlib
 import pathlib
@@ -15,14 +15,14 @@ from tfds_builders.gazebase_gaze.archive import TASKS
 
 
 class FromSamples:
-    """Writes `FILES` for a test case of TFDS."""
+    """Mixin that writes `FILES` to a temporary folder and uses the folder as `dummy_data`."""
 
     SKIP_TF1_GRAPH_MODE = True
 
     @classmethod
     def setUpClass(cls):
         folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        # not EXAMPLE_DIR, which TFDS reads once, when pytest looks at the class
+        # TFDS reads EXAMPLE_DIR only once, when pytest collects the class.
         cls.dummy_data = samples.write(folder, cls.FILES)
         super().setUpClass()
 
@@ -34,7 +34,7 @@ class DiemAll(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 20}
 
 
-@pytest.mark.slow  # `GazeBaseAll` reads the same files of all tasks
+@pytest.mark.slow  # `GazeBaseAll` also reads these files
 class GazeBase(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("gazebase_gaze")
     BUILDER_CONFIG_NAMES_TO_TEST = [

@@ -1,4 +1,4 @@
-"""Finding the data: both folder forms, every archive form, and one clear error otherwise."""
+"""Tests that `find` accepts folders and all archive formats and otherwise raises an error."""
 
 import pytest
 
@@ -50,14 +50,14 @@ def test_a_manual_folder_named_like_the_archive_of_all_is_a_folder(tmp_path):
 
 def test_two_candidates_are_both_named(tmp_path):
     files = {"Data.tar": samples.tar(MEMBER, "w:"), "Data/1.txt": b"x"}
-    told = "holds Data and Data.tar, and either would do. Move .* If they are parts .*, unpack"
+    told = "holds Data and Data.tar, but only one .* Move .* If they are parts .*, unpack"
     with pytest.raises(ArchiveError, match=told):
         find(samples.write(tmp_path, files), WANTED)
 
 
 def test_candidates_in_two_folders_of_the_set_are_both_named(tmp_path):
     samples.write(tmp_path, {"my_set/1.txt": b"x", "set/Data.tar": samples.tar(MEMBER, "w:")})
-    with pytest.raises(ArchiveError, match="holds my_set and set/Data.tar, and either would do"):
+    with pytest.raises(ArchiveError, match="holds my_set and set/Data.tar, but only one archive"):
         find(tmp_path, WANTED)
 
 

@@ -1,4 +1,4 @@
-"""Fixations on videos with faces: their lists, splits that share neither people nor videos."""
+"""Tests of `findwho_gaze`: its fixations and its splits, which share no people or videos."""
 
 import io
 import zipfile
@@ -120,7 +120,7 @@ def test_splits_share_neither_people_nor_videos(tmp_path):
     assert [len(sources[split]) for split in FRACTIONS] == [9, 1, 4]
 
 
-ALIKE = ROWS.copy()  # all people look at the same
+ALIKE = ROWS.copy()  # all people have the same fixations
 ALIKE[:, 2] -= ROWS[:, 0]
 ALIKE[:, 4] = ROWS[:, 1]
 

@@ -1,4 +1,4 @@
-"""The builder of walks with a phone: its parser, even times, order of the walks, wrong files."""
+"""Tests of `gaitauth_walks`: its parser, resampling, order of walks and errors."""
 
 import csv
 import io
@@ -64,7 +64,7 @@ def test_a_cut_walk_is_refused(data):
 
 
 def test_accelerations_in_g_or_without_gravity_are_refused():
-    """The source's README says g of files that are in m/s^2."""
+    """The README of the source states the unit g, but the files are in m/s^2."""
     data = b"1356350400000,0.1,0.2,0.95\n1356350400040,0.1,0.3,1.0\n"
     with pytest.raises(FormatError, match="accelerations of 1 in the median, expected about 9.8 m"):
         parse(data)
@@ -105,7 +105,7 @@ def test_constants_and_straight_lines_are_kept_exactly_at_even_times(rng):
 def test_nothing_is_made_up_across_a_gap():
     time_ms = [0, 100, 300, 501, 601]
     first, second = parts_of(time_ms, np.array([[0.0], [10], [30], [-1], [-11]]))
-    np.testing.assert_array_equal(first[0], np.arange(0, 301, 20))  # 200 ms are no gap
+    np.testing.assert_array_equal(first[0], np.arange(0, 301, 20))  # 200 ms is not a gap
     np.testing.assert_array_equal(first[1][:, 0], np.arange(0, 31, 2))
     np.testing.assert_array_equal(second[0], [501, 521, 541, 561, 581, 601])
     np.testing.assert_array_equal(second[1][:, 0], [-1, -3, -5, -7, -9, -11])

@@ -1,4 +1,4 @@
-"""The builder of gaze over 37 months: its parser, blocks, rounds, tasks, forms, wrong files."""
+"""Tests of `gazebase_gaze`: its parser, rounds, tasks, archive formats and errors."""
 
 import csv
 import io
@@ -81,7 +81,7 @@ def test_a_last_line_without_an_end_is_refused_where_its_cut_number_would_be_kep
     cut = gazebase_file(order="n,x,y,val,xT,yT,lab,dP")[:-2]
     with pytest.raises(FormatError, match="S_1001_S1_TEX.csv, line 41: .*113' and no more"):
         parse(cut)
-    assert len(parse(gazebase_file()[:-2]).time_ms) == 40  # yT, which is passed over
+    assert len(parse(gazebase_file()[:-2]).time_ms) == 40  # the cut column yT is not used
 
 
 def _recording_holds(recording):
@@ -175,12 +175,15 @@ def test_who_came_to_a_late_round_tests_and_is_one_person_in_all_rounds(tmp_path
 
 
 def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, caplog, monkeypatch):
-    """Who came to it trains, in place of testing."""
+    """People who came to the missing round are in `train` instead of `test`."""
     rounds = {f"{n:03d}": (1, 2, 7) if n <= 4 else (1, 2) for n in range(1, 25)}
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "SUBJECTS", 24)
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 53)
     prepared(tmp_path, gazebase_files(rounds, tasks=("TEX",)))
-    assert "holds 52 of 53 visits and 24 of 24 people: a part of GazeBase, so its" in caplog.text
+    assert (
+        "holds 52 of 53 visits and 24 of 24 people: a part of GazeBase. Its splits differ"
+        in caplog.text
+    )
 
 
 def test_a_recording_that_an_unpacked_visit_lacks_is_told(tmp_path, caplog, monkeypatch):
@@ -215,7 +218,7 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
         ),
         (
             FILES | {"Round_1/Subject_1002.zip": samples.zipped({"S_1002_S1_ABC.csv": b""})},
-            "S_1002_S1_ABC.csv is of no task of GazeBase: TEX, FXS",
+            "S_1002_S1_ABC.csv has the task ABC in its name, expected one of TEX, FXS",
         ),
         (
             FILES | {"Round_1/Subject_1002.zip": samples.zipped({"S_1002_S1_TEX.csv": b"n\n"})},
@@ -230,11 +233,11 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
             },
             r"\((002|003)\) and .* \((002|003)\) hold the same",
         ),
-        (gazebase_files({"001": (1,)}), "holds round 1: 0 people came .* 1 did not, of whom at"),
+        (gazebase_files({"001": (1,)}), r"holds round 1\. 0 people came .* 1 people did not, but"),
         (
             gazebase_files({"001": (6, 7), "002": (7,)}),
-            "holds round 6, 7: 2 people came to round 6 or later and test, 0 did not, of whom at "
-            "least 2 are needed .* Add Round_1, which has all 322 people. Get GazeBase",
+            r"holds round 6, 7\. 2 people came to round 6 or later .* 0 people did not, but .* at "
+            "least 2 of them. Add Round_1, which has all 322 people. Get GazeBase",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Gaze on movies: the parser, the even rate, what a record holds, who is in which split."""
+"""Tests of `gazecom_gaze`: its parser, resampling, records and splits."""
 
 import doctest
 import io
@@ -40,7 +40,7 @@ def test_a_recording_has_the_values_of_its_lines():
 
 
 def independent(data):
-    """The samples as NumPy reads a table with comments."""
+    """Reads the samples with NumPy, to compare them with the parser."""
     return np.genfromtxt(io.BytesIO(data), skip_header=2, comments="#")
 
 

@@ -1,4 +1,7 @@
-"""The motion capture builder: places, angles, covariances, a split an actor, the oddities."""
+"""Tests of `hdm05_mocap`: joint positions, angles, covariances, and one split per actor.
+
+They also test the oddities of the official files.
+"""
 
 import io
 
@@ -64,7 +67,7 @@ def test_there_is_a_split_an_actor(config, tmp_path, caplog):
         assert len(source) == 2
         assert {f"actor_{record['subject'].decode()}" for record in source} == {split}
     assert builder.info.metadata["subjects"] == {"actor_bd": ["bd"], "actor_mm": ["mm"]}
-    assert "holds 4 of 2,337 clips and 1 of 130 motions and 2 of 5 actors" in caplog.text
+    assert "holds 4 of 2,337 clips, 1 of 130 motions and 2 of 5 actors" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_every_form_of_the_archive_gives_the_same(files, tmp_path):
 
 
 def test_each_actor_moves_in_his_own_skeleton(tmp_path):
-    longer = FILES | {BODY: samples.skeleton(length=0.225)}  # units twice as long
+    longer = FILES | {BODY: samples.skeleton(length=0.225)}  # all bones are twice as long
     one = everything(prepared(tmp_path / "one", FILES))
     two = everything(prepared(tmp_path / "two", longer))
     for key, record in one.items():
@@ -140,7 +143,7 @@ def test_the_real_recordings_are_prepared(data_dir):
     assert (sum(lengths), min(lengths), max(lengths)) == (57_023, 56, 901)
     assert sum(length < 94 for length in lengths) == 26
     assert len(builder.info.metadata["motions"]) == 11
-    assert "bk/sneak2StepsLStart/006" in records  # the file that ends in .AMC
+    assert "bk/sneak2StepsLStart/006" in records  # its file name ends in .AMC
     first = records["bd/depositFloorR/001"]["angles"][0]
     np.testing.assert_allclose(first[:2], np.array([5.19708, 17.2839]) * 0.0254 / 0.45, rtol=1e-6)
     np.testing.assert_allclose(first[[3, ANGLES.index("ltoes.rx")]], [248.435, -6.54428], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Matrices of HDM05 from files: two packs, found beside the motions, and wrong or damaged ones."""
+"""Tests that `hdm05_mocap` reads two packs of matrices and refuses wrong or damaged packs."""
 
 import io
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def spd(seed):
-    """A positive definite matrix of 93 channels."""
+    """Returns a random positive definite matrix of shape (93, 93)."""
     signal = np.random.default_rng(seed).normal(size=(120, 93))
     return signal.T @ signal / 120
 
@@ -100,8 +100,8 @@ def test_a_folder_of_motions_is_not_a_pack(config, tmp_path):
 def test_matrices_that_are_not_definite_are_kept_and_told(tmp_path, caplog):
     rank_one = np.ones((93, 93)) - 2 * np.eye(93)
     prepared(tmp_path, "spd_brooks117", BROOKS | {"hdm05/9_50_3.npy": npy(rank_one)})
-    assert "1 of 4 matrices are not positive definite" in caplog.text
-    assert "the smallest eigenvalue is -2." in caplog.text
+    assert "1 of 4 matrices in the files are not positive definite" in caplog.text
+    assert "The smallest eigenvalue is -2." in caplog.text
 
 
 def test_a_repeat_is_kept_and_named_whatever_its_motion(tmp_path):
@@ -127,7 +127,7 @@ def test_a_repeat_is_kept_and_named_whatever_its_motion(tmp_path):
         (
             "spd_brooks117",
             {"hdm05/1_50_2.npy": npy(spd(1) + 1j)},
-            "1_50_2.npy: complex numbers, expected real ones",
+            "1_50_2.npy: complex numbers, expected real numbers",
         ),
         (
             "spd_brooks117",

@@ -1,4 +1,4 @@
-"""The builder of telephone voices: what a record holds, who is in which split, wrong files."""
+"""Tests of `hyke_voice`: its records, splits and errors."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def prepared(folder, files, name="hyke_voice"):
 
 
 def everything(builder):
-    """All records by file, and the split of each voice."""
+    """Returns the records by file name, and the split of each voice."""
     sources = builder.as_data_source()
     records = {record["file"].decode(): record for source in sources.values() for record in source}
     found = {
@@ -89,7 +89,7 @@ def test_known_voices_keep_their_split_and_all_others_are_in_test(tmp_path):
 def test_a_split_without_voices_is_left_out_with_a_notice(tmp_path, caplog):
     builder = prepared(tmp_path, media.telephone_files({"more": (STRANGER, STRANGER + 9)}))
     assert list(builder.info.splits) == ["test"] and builder.info.splits["test"].num_examples == 4
-    assert "holds nobody of train and validation: left out" in caplog.text
+    assert "holds no voice of train and validation: left out" in caplog.text
 
 
 def test_a_repeated_recording_is_kept_and_names_the_first(tmp_path, caplog):
@@ -137,7 +137,7 @@ def test_the_real_recordings_are_prepared(data_dir, tmp_path):
     seconds = [len(record["audio"]) / 8_000 for record in records.values() if record["line"] == 1]
     assert (min(seconds), max(seconds)) == pytest.approx((17.6, 39.4), abs=0.05)
     assert np.median(seconds) == pytest.approx(31.8, abs=0.05)
-    # the lists are what splits of these voices by a digest are
+    # the fixed lists of voices equal the splits that `by_subject` makes
     sexes = {record["subject"].decode(): record["sex"] for record in records.values()}
     for sex in (0, 1):
         voices = [voice for voice, of in sexes.items() if of == sex]

@@ -1,4 +1,4 @@
-"""IDX files, compressed or not: what they hold, and one sentence for each kind of damage."""
+"""Tests that IDX files, compressed or not, are read correctly and damaged files are refused."""
 
 import gzip
 import struct
@@ -17,7 +17,8 @@ def packed(array, code):
 
 
 GOOD = packed(np.arange(6, dtype="u1").reshape(1, 2, 3), 0x08)
-GZIPPED = gzip.compress(GOOD, mtime=0)  # as a test's name, the same in every process
+# The bytes are part of a test's name, so they must be the same in every process.
+GZIPPED = gzip.compress(GOOD, mtime=0)
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -57,7 +58,7 @@ def test_damage_is_told_in_one_sentence(tmp_path, data, part):
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_thousand_mutations_end_in_an_array_or_a_format_error(tmp_path, compress):
-    digits = np.frombuffer(b"12 -3.5 1e9 7 ", "u1").reshape(2, 7)  # for the mutations of numbers
+    digits = np.frombuffer(b"12 -3.5 1e9 7 ", "u1").reshape(2, 7)  # digits for `mutations`
 
     def parse(data):
         (tmp_path / "numbers").write_bytes(compress(data))

@@ -1,4 +1,4 @@
-"""What is prepared, there or missing is found by names alone, without TensorFlow."""
+"""Tests that `inventory` finds prepared, available and missing data sets by file names alone."""
 
 import pathlib
 import re
@@ -39,7 +39,7 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
     eeg = found["uci_eeg"]["configs"]
     assert eeg["full_spd64"]["missing"] == "eeg_full.tar"
     assert eeg["large_spd64"]["archive"].endswith("SMNI_CMI_TRAIN.tar.gz")
-    assert "PACS and PACS.zip, and either would do" in found["pacs_images"]["configs"]["photo"][
+    assert "PACS and PACS.zip, but only one archive" in found["pacs_images"]["configs"]["photo"][
         "problem"
     ]  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
 def test_a_folder_that_cannot_be_read_leaves_the_others_in_the_list(tmp_path, monkeypatch):
     manual = samples.write(tmp_path, {"hyke_audio.zip": b"", "ipol_gait/1-1.csv": b""})
 
-    def iterdir(path, real=pathlib.Path.iterdir):  # root may read everything, whatever the bits say
+    def iterdir(path, real=pathlib.Path.iterdir):  # root may read every folder
         if path.name == "ipol_gait":
             raise PermissionError(13, "Permission denied", str(path))
         return real(path)

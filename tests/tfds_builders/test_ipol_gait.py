@@ -1,4 +1,4 @@
-"""The gait builder: values, splits, the oddities of the official archive, and wrong archives."""
+"""Tests of `ipol_gait`: its values and splits, the official archive's oddities, and errors."""
 
 import json
 
@@ -61,7 +61,10 @@ def test_nobody_is_in_two_splits_and_the_ids_are_written_down(tmp_path):
 
 
 def official(people=230, trials=1020):
-    """An archive with the counts and oddities of the official one, but 8 samples a trial."""
+    """Returns an archive with the counts and oddities of the official one.
+
+    Each trial has only 8 samples.
+    """
     counts = [27, 1, 1, 1, 1, 1] + [4] * (people - 6)
     counts[79] = 7
     for person in range(6, 6 + trials - sum(counts)):
@@ -96,7 +99,7 @@ def test_a_part_is_said_to_be_one(tmp_path, caplog):
 def test_trials_that_are_not_there_are_told_though_everybody_is(tmp_path, caplog):
     prepared(tmp_path, {"GaitData.zip": zipped(official(trials=960))})
     assert "holds 230 of 230 subjects and 960 of 1,020 trials: a part" in caplog.text
-    assert "those of the part" not in caplog.text
+    assert "Its splits differ" not in caplog.text
 
 
 LATER_SET = {"GaitData/1/1-1_lb.txt": b"", "GaitData/1/1-1_lf.txt": b"", "GaitData/x_rf.txt": b""}
@@ -112,7 +115,7 @@ FILES = samples.gait_files()
         ({"GaitData.zip": b"<html>"}, "neither a zip nor a tar"),
         ({"GaitData.zip": zipped(FILES)[:3000]}, "damaged or cut"),
         ({"GaitData.zip": zipped(samples.gait_files([1, 2]))}, "at least 3 are needed"),
-        (FILES | {"GaitData/11-1.csv": b""}, "of trial 11-1 only one of .csv and .json"),
+        (FILES | {"GaitData/11-1.csv": b""}, "trial 11-1 has only one of the files .csv and .json"),
         (
             FILES | {"GaitData/2-1.csv": FILES["GaitData/1-1.csv"]},
             r"1-1 \(subject 1\) and 2-1 \(subject 2\) hold the same",

@@ -1,4 +1,7 @@
-"""The lock: one at a time, nothing left of it, and a killed process locks nobody out."""
+"""Tests that only one process at a time holds the lock.
+
+The lock leaves no file, and the lock of a killed process does not stop other processes.
+"""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""The builder of three days of movement: WFDB's format 16, active minutes, people, wrong files."""
+"""Tests of `ltmm_gait`: WFDB's format 16, the choice of active minutes, splits and errors."""
 
 import io
 
@@ -40,8 +40,8 @@ def test_a_header_has_the_values_of_its_lines():
 @pytest.mark.parametrize(
     ("fields", "gain", "baseline", "unit"),
     [
-        ("200/mV 12 7", 200, 7, "mV"),  # without a baseline it is the zero of the converter
-        ("0(3)/g 12 7", 200, 3, "g"),  # gain 0 is the default
+        ("200/mV 12 7", 200, 7, "mV"),  # default baseline: zero of the converter
+        ("0(3)/g 12 7", 200, 3, "g"),  # gain 0 means the default gain
         ("1.5e+02 12 0", 150, 0, "mV"),
         ("163.7981651376147(0)/deg/s 12 0", 163.7981651376147, 0, "deg/s"),
     ],
@@ -66,7 +66,7 @@ def test_values_are_samples_less_baseline_through_gain_and_missing_ones_are_nan(
 
 
 def test_a_record_is_read_as_wfdb_reads_it():
-    """Against what `wfdb.rdrecord` of wfdb 4.3.1 gives for these bytes."""
+    """The expected values are the result of `wfdb.rdrecord` in wfdb 4.3.1 for these bytes."""
     digital = [
         [-32768, -32767, -1, 0, 1, 32767],
         [12345, -23456, 16384, -60, 90, -32768],
@@ -143,7 +143,7 @@ def test_the_most_active_minutes_are_those_of_the_scaled_recording(rng):
 
 def test_minutes_with_a_missing_sample_are_passed_over_and_dead_channels_count_nothing():
     minutes = np.stack([movement((level,), length=60) for level in (5, 9, 7)]).astype(np.float32)
-    minutes[..., 2] = 1  # dead
+    minutes[..., 2] = 1  # a dead channel has a constant value
     minutes[1, 3, 4] = np.nan
     figures = minute_figures(minutes)
     assert most_active(*figures, 1).tolist() == [2]
@@ -187,7 +187,7 @@ def test_active30_keeps_thirty_minutes_and_minutes_all_of_them(tmp_path):
 def test_only_the_unit_decides_between_the_two_rankings(tmp_path):
     digital = movement((2,) * 31)
     digital[:6000] = 0
-    digital[:6000, :3] = movement((99,))[:, :3]  # large in g, small among deg/s
+    digital[:6000, :3] = movement((99,))[:, :3]  # large in g, but smaller than values in deg/s
     files = FILES | {
         "ltmm/CO001.hea": record_header(samples=len(digital)), "ltmm/CO001.dat": digital.tobytes()
     }  # fmt: skip

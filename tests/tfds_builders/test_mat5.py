@@ -1,4 +1,4 @@
-"""MATLAB 5 files: values as SciPy reads them, one sentence for each kind of damage, mutations."""
+"""Tests that MATLAB 5 files give the same values as SciPy and that damaged files are refused."""
 
 import io
 import struct
@@ -34,7 +34,7 @@ def parse(data, variables=("x",)):
 
 
 def plain(value):
-    """A value of SciPy in the forms of `mat5.parse`."""
+    """Converts a value from SciPy to the types that `mat5.parse` returns."""
     if value.dtype.names:
         columns = value.ravel(order="F")
         return [{field: plain(item[field]) for field in value.dtype.names} for item in columns]
@@ -68,7 +68,7 @@ def element(kind, body, order="<"):
 
 
 def variable(body, order="<", kind=6, flags=0, shape=(1, 2), name=b"x"):
-    """A variable, element by element as the format's description has them."""
+    """Returns the bytes of a variable, made of the elements that the format prescribes."""
     head = element(6, struct.pack(f"{order}2I", kind | flags, 0), order)
     size = element(5, struct.pack(f"{order}{len(shape)}i", *shape), order)
     return element(14, head + size + element(1, name, order) + body, order)
@@ -112,28 +112,28 @@ for _ in range(9):
         (file_of(), "no variable x but nothing"),
         (file_of(variable(NUMBERS, name=b"y")), "no variable x but 'y'"),
         (file_of(variable(NUMBERS), variable(NUMBERS)), "the variable x twice"),
-        (file_of(variable(NUMBERS)[:-4]), "an element of 64 bytes, expected one that fits"),
+        (file_of(variable(NUMBERS)[:-4]), "an element of 64 bytes, expected an element within"),
         (file_of(b"12345"), "5 bytes at the end"),
         (file_of(element(9, bytes(8))), "an element of type 9, expected a variable"),
         (file_of(variable(NUMBERS, shape=(1, 3))), "4 bytes of int16, expected float64 of"),
-        (file_of(variable(NUMBERS, shape=(1 << 20, 1 << 20))), "expected one that 64 bytes hold"),
-        (file_of(variable(b"", shape=(0, 1 << 30, 1 << 30, 1 << 30))), "one that 56 bytes"),
+        (file_of(variable(NUMBERS, shape=(1 << 20, 1 << 20))), "expected a shape for 64 bytes"),
+        (file_of(variable(b"", shape=(0, 1 << 30, 1 << 30, 1 << 30))), "a shape for 56 bytes"),
         (file_of(variable(NUMBERS, shape=(-1, -2))), r"the shape \(-1, -2\)"),
         (file_of(variable(NUMBERS, shape=(4,))), "4 bytes of flags or sizes"),
         (file_of(variable(NUMBERS, kind=9)), "of int16, expected uint8"),
-        (file_of(variable(NUMBERS + NUMBERS)), "something behind a value"),
-        (file_of(variable(b"")), "the end of a variable, expected one of type 1, 2"),
+        (file_of(variable(NUMBERS + NUMBERS)), "data after the value"),
+        (file_of(variable(b"")), "the end of a variable, expected an element of type 1, 2"),
         (file_of(variable(NUMBERS, flags=1 << 11)), "complex numbers"),
         (file_of(variable(NUMBERS, kind=17)), "a value of class 17, expected numbers, text"),
         (file_of(variable(NUMBERS, name=b"n" * 70)), "the name 'nnn"),
         (file_of(variable(element(16, b"\xff\xff"), kind=4)), "expected utf-8"),
         (file_of(variable(element(16, b"ab"), kind=4, shape=(2, 1))), "one row"),
-        (file_of(variable(NUMBERS, kind=1)), "an element of type 3, expected one of type 14"),
+        (file_of(variable(NUMBERS, kind=1)), "of type 3, expected an element of type 14"),
         (file_of(variable(element(5, b"\4\0\0\0") + element(1, b"a\0\0\0a\0\0\0"), kind=2)), "two"),
-        (file_of(variable(element(5, bytes(4)) + element(1, b"a"), kind=2)), "names of fields"),
-        (mat_file({"x": NESTED}), "more than 8 values within each other"),
+        (file_of(variable(element(5, bytes(4)) + element(1, b"a"), kind=2)), "field names of"),
+        (mat_file({"x": NESTED}), "more than 8 nested values"),
         (mat_file({"x": scipy.sparse.eye_array(3, format="csc")}), "a value of class 5"),
-        (mat_file(VALUES)[:-40], "expected one that fits"),
+        (mat_file(VALUES)[:-40], "expected an element within"),
         (file_of(struct.pack("<2I", 15, 4) + b"abcd"), "a damaged variable"),
         (file_of(struct.pack("<2I", 15, 12) + mat_file({"x": 1.0})[136:148]), "is cut or larger"),
     ],
@@ -169,7 +169,7 @@ def test_only_numbers_are_taken_as_a_table(value, message):
 
 
 def sound(value):
-    """Whether a value is built of the kinds that `mat5.parse` promises."""
+    """Returns whether a value has only the types that `mat5.parse` may return."""
     if isinstance(value, list):
         return all(map(sound, value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The builder of mini-ImageNet: pixels and labels, classes of each split, lists, wrong files."""
+"""Tests of `mini_imagenet_ravi`: its pixels, labels, classes of each split, lists and errors."""
 
 import io
 import pickle
@@ -32,7 +32,7 @@ def prepared(folder, files, name="mini_imagenet_ravi"):
 
 
 def repacked():
-    """Lists and images as two archives, the images in a folder a class."""
+    """Returns the lists and the images as two archives, with one folder of images per class."""
     images = {
         f"train/{name.rsplit('/', 1)[-1][:9]}/{name.rsplit('/', 1)[-1]}": held
         for name, held in FILES.items()
@@ -55,7 +55,7 @@ def test_a_record_has_the_mean_of_each_area_and_the_class_of_its_list(files, tmp
     whole = np.asarray(Image.open(io.BytesIO(FILES[f"{FOLDER}images/{BIRD}"])), float)
     means = whole.reshape(84, 2, 84, 2, 3).mean(axis=(1, 3))
     assert record["image"].shape == (84, 84, 3) and record["image"].dtype == np.uint8
-    assert np.abs(record["image"] - means).max() <= 1  # rounded for each axis
+    assert np.abs(record["image"] - means).max() <= 1  # Pillow rounds after each axis
     assert builder.info.features["label"].int2str(record["label"]) == "n01532829"
     assert builder.info.supervised_keys == ("image", "label")
 

@@ -1,4 +1,7 @@
-"""The parsers of motion capture and the kinematics: by hand, by SciPy, and mutations."""
+"""Tests the parsers of motion capture and the kinematics.
+
+The expected values come from calculations by hand and from SciPy.
+"""
 
 import io
 
@@ -15,7 +18,7 @@ from tfds_builders.parsers import amc, asf
 
 LEG = {"hip": "", "femur": "xyz", "tibia": "x"}  # along y, z and x; 1, 2 and 3 tenths long
 TREE = ("root hip", "hip femur", "femur tibia")
-LEG_FILE = samples.skeleton(LEG, TREE, length=0.0254)  # a unit is a meter
+LEG_FILE = samples.skeleton(LEG, TREE, length=0.0254)  # the unit of length is a meter
 STEP = samples.motion(bones=LEG, frames=4)
 
 
@@ -28,7 +31,7 @@ def motion(data=STEP, bones=LEG_FILE):
 
 
 def still(**turned):
-    """A motion of one frame in which only the given channels are not 0, as root_RX=90."""
+    """Returns a motion of one frame in which only the given channels, as root_RX=90, are not 0."""
     values = {channel: 0.0 for channel in skeleton().channels}
     values |= {name.replace("_", "."): value for name, value in turned.items()}
     return amc.Motion(np.array([list(values.values())]))
@@ -92,7 +95,7 @@ def test_the_end_of_the_leg_is_where_one_finds_it_by_hand(turned, tibia):
 
 def test_a_bone_turns_about_its_own_axes():
     tilted = skeleton(samples.skeleton(LEG, TREE, length=0.0254, axis="0 0 90"))
-    places = kinematics.joint_positions(tilted, still(femur_rx=90.0))  # about y of the room
+    places = kinematics.joint_positions(tilted, still(femur_rx=90.0))  # about the global y axis
     np.testing.assert_allclose(places[0, -1], [0.2, 0.1, -0.3], rtol=0, atol=1e-12)
 
 
@@ -134,8 +137,8 @@ def test_no_bone_changes_its_length_and_fixed_bones_stay_fixed():
         (b"name hip", b"name shin", "'shin', expected a bone of :hierarchy"),
         (b"name femur", b"name hip", "3 bones in :bonedata, 3 in :hierarchy"),
         (b"name femur", b"name femur\n name femur", "a second 'name'"),
-        (b"hip femur", b"hip hip", "one parent a bone"),
-        (b"root hip", b"tibia hip", "3 bones apart"),
+        (b"hip femur", b"hip hip", "one parent per bone"),
+        (b"root hip", b"tibia hip", "3 bones without a path"),
         (b"  end\r\n:hier", b":hier", "a bone without end"),
         (b"  begin\r\n     id 2", b"  start\r\n     id 2", "'start', expected `begin`"),
         (b":units", b":un\xfcts", "the byte 0xfc, expected plain ASCII text"),

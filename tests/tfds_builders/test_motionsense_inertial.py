@@ -1,4 +1,4 @@
-"""The builder of activities in the pocket: its parsers, trials, people, forms, wrong files."""
+"""Tests of `motionsense_inertial`: its parsers, trials, people, archive formats and errors."""
 
 import csv
 import io
@@ -135,7 +135,7 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_
     assert builder.info.features["label"].int2str(record["label"]) == "ups"
     assert (record["session"], record["day"], record["sex"]) == (-1, -1, b"")
     assert all(math.isnan(record[key]) for key in ("weight", "height", "age"))
-    assert "No data_subjects_info.csv there" in caplog.text
+    assert "data_subjects_info.csv does not exist" in caplog.text
     assert "holds 16 of 360 trials and 4 of 24 people" in caplog.text
 
 
@@ -198,7 +198,7 @@ def test_fifteen_trials_of_each_person_make_the_whole():
         ({"A_DeviceMotion_data/x.txt": b""}, "holds no <activity>_<trial>/sub_<n>.csv. It holds x"),
         (FILES | {trial_name(1, "wlk_10"): b""}, "wlk_10/sub_1.csv' is not a trial of MotionSense"),
         (FILES | {trial_name(25): b""}, "sub_25.csv' is not a trial of MotionSense"),
-        (FILES | {f"A_DeviceMotion_data/{NAME}": b""}, "are one trial, but differ"),
+        (FILES | {f"A_DeviceMotion_data/{NAME}": b""}, "are the same trial, but differ"),
         (
             FILES | {trial_name(2, "wlk_8"): FILES[NAME]},
             r"1/wlk_7 \(person 1\) and 2/wlk_8 \(person 2\) hold the same",

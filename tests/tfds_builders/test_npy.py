@@ -1,4 +1,4 @@
-"""NumPy's files: what they hold, one sentence for each kind of damage, nothing evaluated."""
+"""Tests that `.npy` files are read correctly, without running code, or refused if damaged."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The image builder: bytes and labels of a record, who validates, the lists, wrong files."""
+"""Tests of `pacs_images`: the images and labels, the validation split, the lists and errors."""
 
 import io
 import struct
@@ -26,7 +26,7 @@ def prepared(folder, files, name="pacs_images"):
 
 
 def names(builder):
-    """Files of each split."""
+    """Returns the names of the files in each split."""
     return {
         split: {record["file"].decode() for record in source}
         for split, source in builder.as_data_source().items()
@@ -34,7 +34,7 @@ def names(builder):
 
 
 def listed(files, validates=lambda name: "pic_000" in name):
-    """The eight official lists of an archive."""
+    """Returns the eight official lists for the files of an archive."""
     texts = {f"PACS/{d}_{word}_kfold.txt": b"" for d in DOMAINS for word in ("train", "crossval")}
     for name in files:
         _, domain, kind, file = name.split("/")
@@ -73,7 +73,7 @@ def test_a_picture_validates_in_every_config_or_in_none(tmp_path):
     validation = set.union(*(splits["validation"] for splits in every))
     assert not train & validation
     kinds = [name.split("/")[1] for name in validation]
-    assert sorted(kinds) == sorted(media.CLASSES)  # a tenth of eight, for each class
+    assert sorted(kinds) == sorted(media.CLASSES)  # one image per class
 
 
 def test_sketches_of_one_photo_and_the_photo_are_on_one_side(tmp_path):
@@ -95,7 +95,7 @@ def test_sketches_of_one_photo_and_the_photo_are_on_one_side(tmp_path):
 
 def test_the_official_lists_divide_where_they_are_there(tmp_path):
     texts = listed(FILES)
-    texts["PACS/sketch_train_kfold.txt"] += b"sketch/dog/n02103406_4068-1.png 1\n"  # is not there
+    texts["PACS/sketch_train_kfold.txt"] += b"sketch/dog/n02103406_4068-1.png 1\n"  # has no file
     splits = names(prepared(tmp_path, FILES | texts, "pacs_images/art_painting"))
     assert splits["validation"] == {
         f"{domain}/{kind}/pic_000.{media.DOMAINS[domain]}"
@@ -146,10 +146,13 @@ TEXTS = listed(FILES)
             r"photo, dog\) and sketch/dog/pic_000.jpg \(sketch, dog\) hold the same",
         ),
         (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG image"),
-        (FILES | dict([*TEXTS.items()][:-1]), "7 of 8 lists; sketch_crossval_kfold.txt is not"),
+        (
+            FILES | dict([*TEXTS.items()][:-1]),
+            "7 of 8 lists. sketch_crossval_kfold.txt does",
+        ),
         (
             FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file(7)},
-            "1 images are in none of the lists, photo/dog/new.jpg first",
+            "1 images are not in the lists. The first is photo/dog/new.jpg",
         ),
         (
             FILES | TEXTS | {"PACS/photo_train_kfold.txt": b"photo/dog/pic_001.jpg 2\n"},
@@ -205,4 +208,4 @@ def test_the_real_pictures_are_prepared(data_dir):
     }  # fmt: skip
     for record in builder.as_data_source(split="test"):
         assert record["image"].shape == (227, 227, 3)
-        assert np.ptp(record["image"], axis=-1).max() == 0  # sketches are gray
+        assert np.ptp(record["image"], axis=-1).max() == 0  # sketches have no color

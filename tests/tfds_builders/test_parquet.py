@@ -1,4 +1,4 @@
-"""Parquet files of the hand-made data sets hold what `reading` reads, whole or not at all."""
+"""Tests that Parquet files hold the records that `reading` reads, and are complete or absent."""
 
 import io
 import json
@@ -53,7 +53,7 @@ def gait(manual, tmp_path):
 
 
 def restored(value, told):
-    """A value of a column as an array of the shape that the metadata tell."""
+    """Returns a value of a Parquet column as an array with the shape from the metadata."""
     if told["feature"] == "Image":
         return np.asarray(Image.open(io.BytesIO(value)))
     if told["feature"] == "Text":
@@ -104,7 +104,7 @@ def test_the_metadata_name_features_shapes_classes_and_channels(tmp_path):
 def test_license_and_descriptions_of_features_are_metadata(gait):
     schema = parquet.schema_of(gait)
     content = json.loads(schema.metadata[b"tfds_builders"])
-    assert content["license"] == gait.HOMEPAGE  # its terms are not a license of SPDX
+    assert content["license"] == gait.HOMEPAGE  # SPDX does not list the license
     assert "Not for commercial use" in content["terms"]
     assert gait.info.redistribution_info.license.endswith(content["terms"])
     for field in schema:
@@ -117,7 +117,7 @@ def test_shards_hold_all_records_in_order(jobs, gait, tmp_path, monkeypatch):
     whole = parquet.write(gait, tmp_path / "whole")
     monkeypatch.setattr(parquet, "SHARD_BYTES", gait.info.splits["train"].num_bytes // 3)
     folder = parquet.write(gait, tmp_path / "shards", jobs=jobs)
-    assert parquet.write(gait, tmp_path / "shards") == folder  # nothing is written again
+    assert parquet.write(gait, tmp_path / "shards") == folder  # the files exist already
     for split in gait.info.splits:
         shards = sorted(folder.glob(f"{split}-*.parquet"))
         assert len(shards) == int(shards[0].stem[-5:])

@@ -1,4 +1,4 @@
-"""The three parsers: values checked by hand, one sentence for each kind of damage, mutations."""
+"""Tests three parsers on values calculated by hand, on damaged files and on mutated files."""
 
 import functools
 import io

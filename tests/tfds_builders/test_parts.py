@@ -1,4 +1,4 @@
-"""A part of an archive is never taken for the whole, nor the whole for a part."""
+"""Tests that builders warn of a part of an archive and do not warn of a complete archive."""
 
 import json
 import types
@@ -32,11 +32,11 @@ def test_all_counts_are_told_where_one_lacks(info, caplog):
 
 def test_other_splits_are_told_where_that_lacks_which_they_are_drawn_from(info, caplog):
     warn_of_part(info, "A.zip", "Set", {"people": (23, 24)}, ["people"])
-    assert caplog.messages[0].endswith("a part of Set, so its splits are those of the part.")
+    assert caplog.messages[0].endswith("a part of Set. Its splits differ from those of the whole.")
 
 
 def test_a_prepared_data_set_is_still_said_to_be_a_part(tmp_path):
-    """At the first command by a warning; at the next nothing is left to warn of."""
+    """The second command prepares nothing, but still reports that the data set is a part."""
     manual = samples.write(tmp_path / "manual", samples.gait_files())
     arguments = ["ipol_gait", "--manual-dir", str(manual), "--data-dir", str(tmp_path / "d")]
     first, again = (CliRunner().invoke(app, arguments).stdout for _ in range(2))

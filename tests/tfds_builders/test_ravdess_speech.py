@@ -1,4 +1,4 @@
-"""The speech builder: what a record holds, who is in which split, oddities, wrong files."""
+"""Tests of `ravdess_speech`: its records, its splits, oddities of the files, and errors."""
 
 import io
 import warnings
@@ -25,7 +25,7 @@ def prepared(folder, files, name="ravdess_speech"):
 
 
 def everything(builder):
-    """All records by file, and the split of each actor."""
+    """Returns the records by file name, and the split of each actor."""
     sources = builder.as_data_source()
     records = {record["file"].decode(): record for source in sources.values() for record in source}
     splits = {
@@ -61,7 +61,7 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(tmp_path):
 def test_samples_are_those_that_scipy_reads(channels, rng):
     data = wav_file(rng.integers(-(2**15), 2**15, (50, channels)), rate=8_000)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wavfile.WavFileWarning)  # it tells of chunks around them
+        warnings.simplefilter("ignore", wavfile.WavFileWarning)  # for chunks that SciPy skips
         rate, expected = wavfile.read(io.BytesIO(data))
     sound = wav.parse(io.BytesIO(data), name="a.wav")
     assert sound.rate_hz == rate == 8_000
@@ -160,7 +160,7 @@ def test_a_mutated_file_gives_samples_or_a_format_error():
 
 
 def _numbered():
-    """A sound whose bytes hold digits too, for the mutations of numbers."""
+    """Returns a recording followed by digits, which `mutations` can change."""
     return wav_file(speech(1, 64)) + b"1 2 3\n"
 
 

@@ -1,4 +1,4 @@
-"""One call from archive to records: prepared once, never mixed up, never TensorFlow."""
+"""Tests that `reading` prepares each archive once and reads its records without TensorFlow."""
 
 import pathlib
 import subprocess
@@ -41,7 +41,7 @@ def test_the_second_call_prepares_nothing(manual, tmp_path, monkeypatch):
 
 
 def test_a_folder_without_the_archive_is_refused_even_after_preparing(manual, tmp_path):
-    """Who names a folder means its people; None reads what was prepared."""
+    """A caller who gives a folder wants its people. None reads the prepared data set."""
     reading.records(NAME, manual, tmp_path)
     with pytest.raises(ValueError, match="gone does not exist"):
         reading.records(NAME, tmp_path / "gone", tmp_path, split="test")
@@ -67,7 +67,7 @@ def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_pat
     ],
 )
 def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format, tmp_path):
-    """It changed the archive, so that every call prepared the data set once more."""
+    """Writing into the archive would change it, so every call would prepare the data set again."""
     samples.write(tmp_path / folder, samples.gait_files(folder=""))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ValueError, match="lies in its own archive, the folder .*elsewhere"):
@@ -77,7 +77,7 @@ def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format,
 
 @pytest.mark.skipif(lock.fcntl is None, reason="this system has no such locks")
 def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
-    """The first to come prepares, the others wait and find what it made."""
+    """The first process prepares the data set. The others wait and read the same files."""
     config = tmp_path / "data" / "array_record" / NAME
     running = samples.write(config / f"incomplete.ABC123_{VERSION}", {"half": b""})
     code = (
@@ -116,7 +116,7 @@ def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
     more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
     sources = builder_cls(NAME).sources
 
-    def slow(builder, folder):  # while this one looks at its archive, another run prepares
+    def slow(builder, folder):  # another run prepares the data set meanwhile
         monkeypatch.setattr(builder_cls(NAME), "sources", sources)
         reading.records(NAME, more, tmp_path)
         return sources(builder, folder)
@@ -128,7 +128,7 @@ def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
 
 
 def test_a_prepared_set_is_read_without_unpacking_its_archive(tmp_path, monkeypatch):
-    """Of the real one that takes three seconds, of the largest minutes."""
+    """Unpacking takes three seconds for the real archive and minutes for the largest archive."""
     loose = samples.write(tmp_path / "loose", samples.gait_files())
     manual = tmp_path / "manual"
     manual.mkdir()

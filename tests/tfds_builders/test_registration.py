@@ -1,4 +1,4 @@
-"""`import tfds_builders` is the whole registration, cheap, without TensorFlow, and only once."""
+"""Tests that `import tfds_builders` registers all builders once, without importing TensorFlow."""
 
 import importlib
 import pathlib
@@ -22,7 +22,7 @@ NAMES = [
 
 
 def in_a_new_process(code, *arguments):
-    """Runs code with the repository on its path; gives what it printed."""
+    """Runs code in a new interpreter, in the repository, and returns the printed text."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -56,7 +56,7 @@ OF_PEOPLE = [name for name in NAMES if tfds_builders.builder_cls(name).ABOUT.peo
 def test_records_of_people_say_who_when_and_by_what(name, tmp_path):
     for config in tfds_builders.builder_cls(name).builder_configs:
         features = tfds.builder(f"{name}/{config}", data_dir=tmp_path).info.features
-        if not config.startswith("trials_"):  # pairs of recordings that other configs hold
+        if not config.startswith("trials_"):  # their records are pairs of recordings
             assert {"subject", "session", "day", "device"} <= {*features}, config
         assert not {"actor", "person", "sensor", "speaker", "voice"} & {*features}, config
 

@@ -1,4 +1,4 @@
-"""Items that hold the same: counted and told, refused where they belong to two owners."""
+"""Tests that repeated items are reported, and refused if they belong to two owners."""
 
 import numpy as np
 import pytest

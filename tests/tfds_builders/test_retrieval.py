@@ -1,4 +1,4 @@
-"""Sets of TFDS divided by class: the halves of the papers, in both formats."""
+"""Tests that data sets of TFDS are divided by class as in the papers, in both file formats."""
 
 import io
 import tarfile
@@ -25,7 +25,7 @@ def picture(mode="RGB"):
 
 
 def prepared(folder, official, labels, record, file_format="array_record"):
-    """A set of TFDS's own features with given labels by split; nothing is downloaded."""
+    """Prepares a data set of TFDS with its features and the given labels, without a download."""
     base = tfds.builder_cls(official)
     with registered.skip_registration():
 
@@ -89,7 +89,7 @@ def test_a_set_prepared_as_tfrecord_gives_datasets(tmp_path):
 
 @pytest.mark.parametrize("file_format", reading.FORMATS)
 def test_records_without_a_class_are_in_neither_half(file_format, tmp_path):
-    """The label -1 of `unlabelled` of stl10 and `test` of imagenet2012 is below every other."""
+    """In stl10 (`unlabelled`) and imagenet2012 (`test`), records without a class have label -1."""
     labels = {"train": [0, 97, 98], "test": [-1, 98, -1]}
     halves = retrieval.class_disjoint(
         "cars196", 98, prepared(tmp_path, "cars196", labels, car, file_format)

@@ -1,4 +1,4 @@
-"""The builder of runs with watch and phone: its parsers, even times, tables, wrong files."""
+"""Tests of `sp_sw_har`: its parsers, resampling, tables and errors."""
 
 import csv
 import io
@@ -213,7 +213,7 @@ def test_uniform50_has_even_times_and_a_record_for_each_part(tmp_path):
         times = record["time_ms"] - NOON
         np.testing.assert_array_equal(times, start + np.arange(0, 381, 20))
         x = (40 * part + np.arange(0, 38.1, 2)) / 8
-        # each fourth sample has the time of the one before: their mean is half a sample later
+        # Samples 2 and 3 of every four have the same time. Their mean is half a sample later.
         shift = np.where((times - start) // 10 % 4 == 2, 0.5 / 8, 0)
         np.testing.assert_allclose(record["sequence"][:, 0], x + shift, rtol=1e-6)
         np.testing.assert_array_equal(record["sequence"][:, 1], np.float32(9.75))
@@ -306,7 +306,7 @@ def test_the_real_runs_are_prepared(data_dir, tmp_path):
     assert {(record["session"], record["day"]) for record in records.values()} == {(0, 0)}
     walking = sum(int((record["activity"] == 2).sum()) for record in records.values())
     assert walking == 152_975
-    for person in people:  # the runs of a person are numbered in the order of time
+    for person in people:  # run numbers follow the order of time
         starts = [
             record["time_ms"][0]
             for record in sorted(records.values(), key=lambda record: record["run"])

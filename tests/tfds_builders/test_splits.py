@@ -1,4 +1,4 @@
-"""Splits by subject, and by subject and video: pinned, disjoint, complete, stable."""
+"""Tests that splits by subject, and by subject and video, are disjoint, complete and stable."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Data sets of other packages: the template builds, inside and outside the package."""
+"""Tests that the data set in `template/` can be prepared, also from a copy of the package."""
 
 import json
 import pathlib

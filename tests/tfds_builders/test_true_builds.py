@@ -1,4 +1,4 @@
-"""No build reports success for something else than it did."""
+"""Tests that a build which reports success wrote the records that the user asked for."""
 
 import functools
 import json
@@ -66,7 +66,7 @@ def test_an_address_is_refused_and_no_folder_is_made(address, given, manual, tmp
 
 
 def test_records_of_a_remote_data_set_are_not_written_here(manual, tmp_path, monkeypatch):
-    """Who names the store to TFDS, which writes files of this kind to a folder `gs:` here."""
+    """TFDS accepts such an address, but writes array_record files to a local folder `gs:`."""
     monkeypatch.chdir(tmp_path)
     builder = tfds.builder(NAME, data_dir=tmp_path)
     monkeypatch.setattr(type(builder), "data_path", "gs://bucket/data", raising=False)
@@ -83,7 +83,7 @@ def test_a_drive_and_a_folder_with_a_colon_are_folders():
         assert not is_address(folder)
 
 
-# edits of unpacked archives
+# changed files of unpacked archives
 
 
 @pytest.mark.parametrize("keeps_time", [False, True])
@@ -152,7 +152,7 @@ def test_overwrite_prepares_again_and_parquet_too(manual, tmp_path, caplog, othe
     assert run(*words).exit_code == 0 and "other code" in caplog.text
     reading.prepared(NAME, manual, tmp_path, overwrite=True)
     result = run(*words)
-    assert result.exit_code == 1 and "other code" in result.stderr  # the Parquet files are
+    assert result.exit_code == 1 and "other code" in result.stderr  # older Parquet files
     result = run(*words, "--overwrite")
     assert result.exit_code == 0, result.stderr
     builder = reading.prepared(NAME, manual, tmp_path)
@@ -206,7 +206,7 @@ def test_every_builder_has_a_digest_of_its_own():
     assert len({code.digest(tfds_builders.builder_cls(name)) for name in names}) == len(names) > 0
 
 
-# builders of one's own
+# builders of users
 
 
 class Plain(RecordingsBuilder, skip_registration=True):
@@ -313,7 +313,7 @@ def test_a_signal_stops_a_build_as_ctrl_c_does(name, manual, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-# what is said
+# messages
 
 
 def test_nothing_is_said_to_be_downloaded(manual, tmp_path):
@@ -362,11 +362,11 @@ def test_a_pool_of_workers_starts_the_running_interpreter(tmp_path, monkeypatch)
         worker_pool.set_path()
 
 
-# people apart
+# splits that share no people
 
 
 def test_the_way_of_the_page_keeps_people_apart(manual, tmp_path):
-    """A cut by percent divides people; rows chosen by `subject` do not."""
+    """TFDS slices by percent share people, but the two parts in the README's example do not."""
     page = (pathlib.Path(tfds_builders.__file__).parent / "README.md").read_text("utf-8")
     (example,) = [part for part in page.split("```python\n") if "is_first" in part]
     program = example.partition("```")[0].replace("DIR", repr(str(manual)))

@@ -1,4 +1,4 @@
-"""The EEG builder: three archives in their official forms, missing parts, the oddities."""
+"""Tests that `uci_eeg` reads its three official archives, with missing parts and oddities."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ def prepared(folder, files, name="uci_eeg/large"):
 
 
 def everything(builder):
-    """All records by split and id."""
+    """Returns the records by split and id."""
     return {
         split: {record["id"].decode(): record for record in source}
         for split, source in builder.as_data_source().items()
@@ -31,7 +31,7 @@ def everything(builder):
 
 
 def subject_archive(subject):
-    """A person as in `eeg_full.tar`: a tar.gz of gzipped trials."""
+    """Returns a person's archive as in `eeg_full.tar`: a tar.gz of gzipped trials."""
     return samples.tar(samples.smni_files([subject], folder="", zipped=True), "w:gz")
 
 
@@ -62,7 +62,7 @@ def test_a_covariance_config_has_a_matrix_for_each_trial(tmp_path):
         expected += 1e-6 * np.trace(expected) / 64 * np.eye(64)
         assert "sequence" not in record and record["matrix"].dtype == np.float64
         np.testing.assert_allclose(record["matrix"], expected, rtol=1e-12, atol=1e-12)
-        assert np.linalg.eigvalsh(record["matrix"]).min() > 0  # 63 electrodes are dead
+        assert np.linalg.eigvalsh(record["matrix"]).min() > 0  # although 63 electrodes are constant
         assert record["subject"] == trials[key]["subject"]
     assert builder.info.metadata["subjects"] == {"train": sorted(PEOPLE)}
 
@@ -114,7 +114,7 @@ def test_full_reads_three_nested_levels_and_splits_by_subject(tmp_path, caplog):
     }  # fmt: skip
     assert sorted(sum(subjects.values(), [])) == sorted(people)
     assert builder.info.splits.total_num_examples == 60
-    assert "left out for fewer than 6 trials with samples: co2c1000367." in caplog.text
+    assert "left out people with fewer than 6 trials that have samples: co2c1000367." in caplog.text
 
 
 def test_full_in_the_archive_of_all_archives_has_nobody_in_two_splits(tmp_path):
@@ -130,7 +130,7 @@ def test_full_in_the_archive_of_all_archives_has_nobody_in_two_splits(tmp_path):
 
 
 def small_archives(trials=(range(0, 3), range(3, 6), range(6, 9))):
-    """The small set: for each person three archives, one a condition."""
+    """Returns the small data set: three archives per person, one for each condition."""
     return {
         f"smni_eeg_data/{person[3]}_{condition}_{person}.tar.gz": samples.tar(
             samples.smni_files([person], numbers, f"{person[3]}_{condition}_", zipped=True), "w:gz"
@@ -154,7 +154,7 @@ def test_small_has_three_archives_a_person_in_one_split(name, tmp_path, caplog):
 def test_small_is_found_unpacked_and_refuses_a_trial_that_is_there_twice(tmp_path):
     assert len(everything(prepared(tmp_path, small_archives(), "uci_eeg/small"))["train"]) == 18
     twice = small_archives((range(0, 3), range(3, 6), range(5, 8)))
-    message = "a_m_co2a0000364.tar.gz: .*rd.005.gz and .*a_n_.*rd.005.gz are one trial"
+    message = "a_m_co2a0000364.tar.gz: .*rd.005.gz and .*a_n_.*rd.005.gz are the same trial"
     with pytest.raises(ArchiveError, match=message):
         prepared(tmp_path / "b", twice, "uci_eeg/small")
 

@@ -1,4 +1,4 @@
-"""The builder of activities at the waist: its parser, windows that overlap, forms, wrong files."""
+"""Tests of `uci_har_inertial`: its parser, overlapping windows, archive formats and errors."""
 
 import functools
 import io
@@ -23,7 +23,7 @@ COLUMN = functools.partial(har.parse_column, name="subject_train.txt", most=30)
 
 
 def signal_file(rows=2):
-    """A signal as the source writes it: two blanks, exponents of three digits."""
+    """Returns a file of signals in the source's style: two spaces and exponents of three digits."""
     values = (np.arange(rows * har.SAMPLES) - 100) / 7
     words = [f"{v:.7e}".replace("e+0", "e+00").replace("e-0", "e-00") for v in values]
     lines = [
@@ -41,7 +41,7 @@ def prepared(folder, files, name="uci_har_inertial"):
 
 
 def everything(builder):
-    """All records by split and id."""
+    """Returns the records by split and id."""
     return {
         split: {record["id"].decode(): record for record in source}
         for split, source in builder.as_data_source().items()

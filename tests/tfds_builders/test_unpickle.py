@@ -1,4 +1,4 @@
-"""Pickles: arrays come back equal; nothing is run, built or asked for beyond the file."""
+"""Tests that `unpickle` returns equal arrays, runs no code and limits memory to the file's size."""
 
 import os
 import pickle

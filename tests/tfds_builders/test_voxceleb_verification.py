@@ -1,4 +1,4 @@
-"""The builder of VoxCeleb: voices and who is in which split, trials, wrong and partial archives."""
+"""Tests of `voxceleb_verification`: records, splits, trials, and errors about archives."""
 
 import io
 
@@ -33,7 +33,7 @@ def prepared(folder, files, name="voxceleb_verification"):
 
 
 def official():
-    """The recordings as two zips, and the table."""
+    """Returns the files of the official archive: the recordings in two zip files, and the table."""
     wavs = {
         name.removeprefix(f"{FOLDER}vox1/"): held
         for name, held in FILES.items()
@@ -99,7 +99,7 @@ def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_pat
     files = official()
     del files[f"{FOLDER}vox1_test_wav.zip"]
     assert set(prepared(tmp_path, files).info.splits) == {"train", "validation"}
-    assert "nobody of test: left out" in caplog.text
+    assert "no speaker of test: left out" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_trials_name_recordings_by_their_id(tmp_path):
 
 
 def old(data):
-    """The list as older copies have it, with names of people."""
+    """Returns the list of trials as in older copies, with people's names in place of ids."""
     for key, speaker in SPEAKERS.items():
         for video in VIDEOS:
             was = f"{key}/{video}/00001".encode()

@@ -28,9 +28,9 @@ SPLITS = {"train": "train", "val": "validation"}  # keys: folder
 MATRICES = {"train": 1_747, "validation": 371}
 _MEMBER = re.compile(r"(?:.*/)?(train|val)/([^/]+)/([^/]+)\.mat")
 _GET = (
-    "Get AFEW_SPD_data.zip, whose address https://github.com/zhiwu-huang/SPDNet gives, put it or "
-    "its unpacked folder spdface_400_inter_histeq into the manual folder, and run "
-    "`python -m tfds_builders.build afew_spd --manual-dir FOLDER`."
+    "Get AFEW_SPD_data.zip, whose address is on https://github.com/zhiwu-huang/SPDNet. Put "
+    "the zip file, or the unpacked folder spdface_400_inter_histeq, into the manual folder. "
+    "Then run `python -m tfds_builders.build afew_spd --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="afew_spd",

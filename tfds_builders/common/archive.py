@@ -2,8 +2,8 @@
 
 TFDS's extractor silently drops absolute names and names with `..`, reads whole members into memory
 and has no limits. This module refuses such members with an error, and limits members, bytes, ratio
-and nesting. It unpacks a compressed tar once into an anonymous temporary file, so that members can
-be read in any order.
+and nesting. The module unpacks a compressed tar once into an anonymous temporary file, so that
+members can be read in any order.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _refuse(error: OSError) -> NoReturn:
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
-    """Returns whether a folder is a link to a folder above it, which is listed endlessly."""
+    """Returns whether a folder is a link to a folder above it, so that a walk would never end."""
     if not folder.is_symlink():
         return False
     target = folder.resolve()
@@ -72,7 +72,7 @@ def _leads_up(folder: pathlib.Path) -> bool:
 
 
 class _Packed(Source):
-    """Base class of zip and tar archives. It closes the file at garbage collection."""
+    """Base class of zip and tar archives. The file is closed at garbage collection."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -26,7 +26,7 @@ class Config(tfds.core.BuilderConfig):
     """Configuration of an audio data set: the sampling rate of its records.
 
     Attributes:
-        rate_hz: Samples per second. It is a multiple or a divisor of the rate of the files.
+        rate_hz: Samples per second, a multiple or a divisor of the rate of the files.
     """
 
     rate_hz: int = 16_000
@@ -45,7 +45,7 @@ def features(rate_hz: int, file_hz: int) -> dict[str, object]:
 
     Args:
         rate_hz: Samples per second of the records.
-        file_hz: Samples per second of the files. If `rate_hz` equals it, the records have the
+        file_hz: Samples per second of the files. If the two rates are equal, the records have the
             samples of the files unchanged.
     """
     dtype = np.int16 if rate_hz == file_hz else np.float32

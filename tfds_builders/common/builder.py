@@ -134,7 +134,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         ABOUT: Facts about the data set. The entry `get` of the first archive that a config needs
             tells users how to get the archive.
         HOMEPAGE: Address of the source.
-        ARCHIVE_KEY: Key of the archive in the metadata. None: the name of the config is the key.
+        ARCHIVE_KEY: Key of the archive in the metadata. Default: the name of the config.
         SUPERVISED_KEYS: Names of the input and target features for
             `tfds.load(as_supervised=True)`. They apply to configs that have these two features.
         ON_BEAM: Whether the data set may be prepared on Apache Beam, because it is large.

@@ -163,8 +163,8 @@ def _only(paths: list[pathlib.Path], manual: pathlib.Path) -> pathlib.Path | Non
     if len(paths) > 1:
         named = " and ".join(_shown(path, manual) for path in paths)
         raise ArchiveError(
-            f"{manual} holds {named}, and either would do. Move all but one elsewhere. If they are "
-            "parts of one archive, unpack all of them into one folder."
+            f"{manual} holds {named}, but only one archive of a data set may be there. Move "
+            "the others elsewhere. If they are parts of one archive, unpack all into one folder."
         )
     return paths[0] if paths else None
 

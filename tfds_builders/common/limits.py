@@ -34,7 +34,7 @@ class Limits:
         members: Largest number of members.
         member_bytes: Largest number of bytes of one unpacked member.
         total_bytes: Largest number of bytes of all unpacked members.
-        ratio: Largest ratio of unpacked to packed bytes. It is checked above 1 MB.
+        ratio: Largest ratio of unpacked to packed bytes, for members above 1 MB.
         nesting: Largest number of archives within each other.
     """
 

@@ -72,7 +72,7 @@ def alone(path: pathlib.Path, work: str) -> Iterator[bool]:
         work: Description of the work of the other process, for the log.
 
     Yields:
-        Whether the lock is held. It is False on systems and disks that do not support locks.
+        True if the lock is held, False on systems and disks that do not support locks.
     """
     file = _locked(path, work)
     try:

@@ -1,4 +1,4 @@
-"""Reader of the README of a builder. It finds the summary, features, remarks and paragraphs."""
+"""Reader of the summary, features, remarks and paragraphs in the README of a builder."""
 
 from __future__ import annotations
 

@@ -24,20 +24,19 @@ def warn_of_part(
             that users of the prepared data set see it too.
         title: Name of the archive.
         whole: Name of the complete data set, for the warning.
-        counts: Mapping from a plural noun to the number of these things in the archive and in the
-            official archive.
-        divided: Nouns for the things that are divided into splits. If one of their numbers is too
-            small, the splits differ from the splits of the official archive.
+        counts: Mapping from a plural noun, such as `"films"`, to the number of films in the archive
+            and in the official archive.
+        divided: Keys of `counts` whose items are divided into splits. If the archive has too few
+            of these items, the warning says that the splits differ from the official ones.
     """
     incomplete = [things for things, (count, official) in counts.items() if count < official]
     if not incomplete:
         return
-    numbers = " and ".join(
-        f"{count:,} of {of:,} {things}" for things, (count, of) in counts.items()
-    )
+    *first, last = [f"{count:,} of {of:,} {things}" for things, (count, of) in counts.items()]
+    numbers = f"{', '.join(first)} and {last}" if first else last
     has_other_splits = any(things in divided for things in incomplete)
-    splits = ", so its splits are those of the part" if has_other_splits else ""
-    warning = f"{title} holds {numbers}: a part of {whole}{splits}."
+    splits = " Its splits differ from those of the whole." if has_other_splits else ""
+    warning = f"{title} holds {numbers}: a part of {whole}.{splits}"
     log.warning("%s", warning)
     warnings = info.metadata.setdefault("parts", [])
     if warning not in warnings:  # a builder may run again after it failed

@@ -25,8 +25,8 @@ def in_processes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the examples of recordings that several processes read.
 
-    Process i reads the recordings i, i + jobs, … and sends one example at a time. It waits while
-    the pipe is full, so memory does not grow with the number or the length of the recordings.
+    Process i reads the recordings i, i + jobs, … and sends one example at a time. The process waits
+    while the pipe is full, so memory does not grow with the number or the length of the recordings.
 
     Args:
         recordings: The recordings.

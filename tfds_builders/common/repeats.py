@@ -18,11 +18,12 @@ class Repeats:
     Args:
         title: Name of the archive, for messages.
         things: Plural noun for the items in messages, such as `"trials"`.
-        fate: Treatment of repeated items as the warning states it: `"kept"` or `"left out"`.
+        fate: What the builder does with repeated items, for the warning: `"kept"` or
+            `"left out"`.
 
     Attributes:
-        same_as: Mapping from each repeated item to the first item with the same content. It grows
-            while items are added.
+        same_as: Mapping from each repeated item to the first item with the same content. The
+            mapping grows while items are added.
     """
 
     def __init__(self, title: str, things: str, fate: str):

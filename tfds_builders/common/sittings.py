@@ -14,7 +14,7 @@ Key = TypeVar("Key")
 
 
 class Place(NamedTuple):
-    """Number of a walk, of its sitting and of its day. Each counts from 0 for each person."""
+    """Numbers of a walk, of its sitting and of its day, counted from 0 for each person."""
 
     walk: int
     session: int

@@ -46,8 +46,8 @@ class Source(abc.ABC):
         """Makes another process open the path again. That process does not apply `only`."""
         if self.path is None:
             raise TypeError(
-                f"{self.title} lies in an archive, and so cannot be opened by other processes. "
-                "Unpack the outer one."
+                f"{self.title} is inside another archive, so other processes cannot open it. "
+                "Unpack the outer archive."
             )
         from tfds_builders.common.archive import open_source  # it imports this module
 

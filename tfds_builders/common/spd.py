@@ -16,7 +16,7 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
 
     Args:
         sequence: Signal of shape (T, C).
-        jitter: Amount added to the diagonal, as a fraction of the mean variance. Without it,
+        jitter: Amount added to the diagonal, as a fraction of the mean variance. Without jitter,
             matrices of fewer than C + 1 steps or of dependent channels are singular.
         name: Name of the recording, for error messages.
 
@@ -56,7 +56,7 @@ def symmetric(matrix: np.ndarray, *, name: str) -> np.ndarray:
     real = matrix.real.astype(np.float64)
     rounding = ASYMMETRY * np.abs(real).max()
     if np.abs(matrix.imag).max() > rounding:
-        raise FormatError(name, "", "complex numbers", "real ones", _FIX)
+        raise FormatError(name, "", "complex numbers", "real numbers", _FIX)
     with np.errstate(over="ignore"):
         gap = np.abs(real - real.T).max()
     if gap > rounding:

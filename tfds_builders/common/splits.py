@@ -18,7 +18,7 @@ def by_subject(
     Args:
         ids: Ids of the people. Repeated ids count once.
         fractions: Fraction of the people in each split, in order. The fractions add up to 1.
-        seed: Number that the digest includes. Another number gives another order.
+        seed: Number that is hashed together with the id. Another seed gives another order.
         noun: Noun for a divided item in error messages.
 
     Returns:

@@ -47,7 +47,7 @@ class PickledArray:
         self.state = state
 
     def to_numpy(self, code: str, *, name: str, location: str) -> np.ndarray:
-        """Returns the array. It is read-only and keeps the byte order of the file.
+        """Returns the array, which is read-only and keeps the byte order of the file.
 
         Args:
             code: The only accepted type, such as `"f8"`.

@@ -31,8 +31,8 @@ SUBJECTS = 32
 CLASSES = (2, 3, 4, 9)
 DEVICE = "BioSemi ActiveTwo"
 _GET = (
-    "Sign the agreement of https://www.eecs.qmul.ac.uk/mmv/datasets/deap/, download "
-    "data_preprocessed_python.zip (2.7 GB), put it into the manual folder as it is, and run "
+    "Sign the agreement of https://www.eecs.qmul.ac.uk/mmv/datasets/deap/, and download "
+    "data_preprocessed_python.zip (2.7 GB). Put the zip file into the manual folder. Then run "
     "`python -m tfds_builders.build deap_eeg --manual-dir FOLDER`."
 )
 WANTED = Wanted(
@@ -77,12 +77,12 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://www.eecs.qmul.ac.uk/mmv/datasets/deap/"
     SUPERVISED_KEYS = ("matrix", "label")
     BUILDER_CONFIGS = [
-        Config(name="raw", description="The signals, 128 Hz.", covariance=False),
+        Config(name="raw", description="Signals with 128 samples per second.", covariance=False),
         Config(name="cov32", description="One 32 x 32 covariance matrix for each trial."),
         *(
             Config(
                 name=f"cov32_valence{classes}",
-                description=f"The same, labeled by the valence in {classes} classes.",
+                description=f"`cov32` with labels: {classes} classes of the valence.",
                 classes=classes,
             )
             for classes in CLASSES

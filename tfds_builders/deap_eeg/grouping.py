@@ -34,7 +34,8 @@ def by_rounding(ratings: np.ndarray, classes: int) -> np.ndarray:
     Args:
         ratings: Ratings from 1 to 9. A rating halfway between two numbers is rounded to the even
             one.
-        classes: Number of classes. If it divides 9, all classes have the same number of ratings.
+        classes: Number of classes. If this number divides 9, all classes have the same number of
+            ratings.
 
     Returns:
         Number of the class of each rating, from 0 to `classes` - 1, int64.

@@ -18,7 +18,7 @@ def band_pass(
 
     Args:
         signal: Samples of shape (T, channels).
-        rate_hz: Samples per second. It must be larger than `2 * high_hz`.
+        rate_hz: Samples per second, more than `2 * high_hz`.
         low_hz: Lower edge of the band, at which the power is halved.
         high_hz: Upper edge of the band, at which the power is halved.
 
@@ -44,7 +44,7 @@ def moving_standardization(
         signal: Samples of shape (T, channels).
         warm_up: Number of first samples whose mean and variance are the initial m and v.
         update: Weight u of a new sample.
-        smallest: Smallest divisor, in the unit of the signal. It makes a constant channel 0.
+        smallest: Smallest divisor, in the unit of the signal, so that a constant channel becomes 0.
 
     Returns:
         Standardized samples of shape (T, channels), float64, without unit.

@@ -31,10 +31,10 @@ VIDEOS = 84
 _MEMBER = re.compile(r"(?:.*/)?([^/]+)/event_data/([^/]+)\.txt")
 _STEM = re.compile(r"(diem\d+s\d+)([a-z]?)\.asc_(\d{1,4})_(\w+_(\d{2,5})x(\d{2,5}))")
 _GET = (
-    "Get the archives of the films (CC BY-NC-SA) from https://thediemproject.wordpress.com, unpack "
-    "them into a folder diem_gaze in the manual folder (or put their event_data folders there, "
-    "packed as DIEM_event_data.tar.xz), and run "
-    "`python -m tfds_builders.build diem_gaze --manual-dir FOLDER`."
+    "Get the archives of the films (CC BY-NC-SA) from https://thediemproject.wordpress.com. "
+    "Unpack the archives into a folder diem_gaze in the manual folder, or put a file "
+    "DIEM_event_data.tar.xz with the event_data folders of the films into the manual folder. "
+    "Then run `python -m tfds_builders.build diem_gaze --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="diem_gaze",
@@ -91,7 +91,7 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://thediemproject.wordpress.com"
     ARCHIVE_KEY = "event_data"
     BUILDER_CONFIGS = [
-        Config(name="protocol", description="Train and test share neither people nor films."),
+        Config(name="protocol", description="`train` and `test` share neither people nor films."),
         Config(name="all", description="All recordings in one split.", divided=False),
     ]
 
@@ -180,8 +180,8 @@ def _recording(member: re.Match, source: Source) -> Recording:
     if match is None or match[4] != folder:
         raise ArchiveError(
             f"{source.title}: {quoted(member[0])} is not a recording of DIEM. Recordings are named "
-            "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, the video being "
-            "<name>_<width>x<height>. Take it away."
+            "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, with "
+            "<name>_<width>x<height> as <video>. Remove the file."
         )
     subject, letter, place, video, width, height = match.groups()
     return Recording(subject, letter, video, int(place), int(width), int(height), member[0])
@@ -214,7 +214,7 @@ def split_people_and_films(
         for split, kept_keys in keys.items()
     }
     log.warning(
-        "%s: kept %d of %d recordings. In the others, people of one half see other films.",
+        "%s: kept %d of %d recordings. In the others, people watch films of the other half.",
         source.title, sum(map(len, splits.values())), len(recordings),
     )  # fmt: skip
     return splits

@@ -34,9 +34,10 @@ WANTED = Wanted(
     stems=("find", "find-master", "Our_database"),
     loose=r"video_database\.mat",
     official="find.zip",
-    get="Get Our_database/video_database.mat from https://github.com/yufanLIU/find, put it into a "
-    "folder findwho_gaze in the manual folder (or the whole repository there, as find.zip or "
-    "unpacked), and run `python -m tfds_builders.build findwho_gaze --manual-dir FOLDER`.",
+    get="Get Our_database/video_database.mat from https://github.com/yufanLIU/find. Put the "
+    "file into a folder findwho_gaze in the manual folder, or put the whole repository "
+    "into the manual folder, unpacked or as find.zip. Then run `python -m "
+    "tfds_builders.build findwho_gaze --manual-dir FOLDER`.",
     # the repository contains the videos too
     limits=Limits(members=5_000, member_bytes=1 << 30, total_bytes=16 << 30),
 )
@@ -81,7 +82,7 @@ class Builder(RecordingsBuilder):
         counts = {"people": (len(subjects), SUBJECTS), "videos": (len(videos), VIDEOS)}
         self.warn_of_part(source, "the official file", counts, divided=counts)
         log.warning(
-            "%s: kept %d of %d lists. In the others, people of one split see videos of another.",
+            "%s: kept %d of %d lists. In the others, people watch videos of another split.",
             source.title, sum(map(len, splits.values())), len(lists),
         )  # fmt: skip
         return Plan(

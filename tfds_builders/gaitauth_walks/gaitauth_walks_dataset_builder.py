@@ -32,9 +32,10 @@ SHORTEST_PART_SECONDS = 1  # shortest part in seconds; a shorter part is less th
 _SENSOR = "BMA 150 3-axis Accelerometer"
 _NAME = rf"(ID\d\d)_([FM])_(\d{{1,6}})_\[Nexus_?One\]{_SENSOR}_(\d{{1,3}})\.txt"
 _GET = (
-    "Get the folder DATASET of https://github.com/thanghoang/GaitAuth (for research only), put it "
-    "into the manual folder, unpacked or packed as GaitAuth_DATASET.tar.xz or .zip, and run "
-    "`python -m tfds_builders.build gaitauth_walks --manual-dir FOLDER`."
+    "Get the folder DATASET of https://github.com/thanghoang/GaitAuth (for research only). "
+    "Put the folder into the manual folder, unpacked or packed as GaitAuth_DATASET.tar.xz or "
+    "GaitAuth_DATASET.zip. Then run `python -m tfds_builders.build gaitauth_walks "
+    "--manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="gaitauth_walks",
@@ -83,10 +84,13 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://github.com/thanghoang/GaitAuth"
     ARCHIVE_KEY = "walks"
     BUILDER_CONFIGS = [
-        Config(name="walks", description="The samples of the files, about 25 per second, uneven."),
+        Config(
+            name="walks", description="Samples of the files, about 25 per second, at uneven times."
+        ),
         Config(
             name="uniform50",
-            description="50 Hz, linear between samples; gaps above 200 ms divide a walk.",
+            description="Samples interpolated to 50 Hz. A gap above 200 ms divides a walk "
+            "into two records.",
             rate_hz=50,
         ),
     ]
@@ -183,7 +187,7 @@ def recordings_of(source: Source) -> list[Recording]:
         if sexes.setdefault(subject, sex) != sex:
             raise ArchiveError(
                 f"{source.title}: {subject} has walks of a man and of a woman. Get the archive "
-                "again, or keep those of one."
+                "again, or keep only those with the right letter."
             )
     return [
         Recording(subject, SEXES[sex], session, sequence, member)

@@ -20,9 +20,9 @@ TASKS = {
 _VISIT = r"Subject_(\d)(\d{3})\.zip"
 _RECORDING = r"S_(\d)(\d{3})_S([12])_([A-Z\d]{3})\.csv"
 GET = (
-    "Get GazeBase_v2_0.zip (6.7 GB) from https://doi.org/10.6084/m9.figshare.12912257, put it into "
-    "the manual folder as it is, and run "
-    "`python -m tfds_builders.build gazebase_gaze --manual-dir FOLDER`."
+    "Get GazeBase_v2_0.zip (6.7 GB) from https://doi.org/10.6084/m9.figshare.12912257. Put "
+    "the zip file into the manual folder. Then run `python -m tfds_builders.build "
+    "gazebase_gaze --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="gazebase_gaze",
@@ -112,7 +112,10 @@ def _read(source: Source, members: list[str], task: str | None) -> Iterator[Reco
         title = f"{source.title}: {member}"
         number, subject, session, task_in_name = re.fullmatch(_RECORDING, _base(member)).groups()
         if task_in_name not in TASKS:
-            raise ArchiveError(f"{title} is of no task of GazeBase: {', '.join(TASKS)}.")
+            raise ArchiveError(
+                f"{title} has the task {task_in_name} in its name, expected one of "
+                f"{', '.join(TASKS)}. Remove the file, or get the archive again."
+            )
         if task in (None, task_in_name):
             content = source.read(member)
             yield Recording(subject, int(number), int(session), task_in_name, title, content)

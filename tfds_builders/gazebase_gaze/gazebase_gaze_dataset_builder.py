@@ -173,9 +173,10 @@ def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tupl
     if len(early) < len(FRACTIONS):
         rounds = ", ".join(map(str, sorted({visit.round for visit in visits})))
         raise ArchiveError(
-            f"{title} holds round {rounds}: {len(late)} people came to round {LATE_ROUND} or later "
-            f"and test, {len(early)} did not, of whom at least {len(FRACTIONS)} are needed to "
-            f"train and validate. Add Round_1, which has all {SUBJECTS} people. {archive.GET}"
+            f"{title} holds round {rounds}. {len(late)} people came to round {LATE_ROUND} or later "
+            f"and are in `test`. {len(early)} people did not, but `train` and `validation` need at "
+            f"least {len(FRACTIONS)} of them. Add Round_1, which has all {SUBJECTS} people. "
+            f"{archive.GET}"
         )
     splits = by_subject(early, FRACTIONS)
     return {**splits, "test": tuple(late)} if late else splits

@@ -28,10 +28,11 @@ SUBJECTS, RECORDINGS = 54, 844
 FOLDER = "natural_movies_gaze"
 _NAME = re.compile(r"([A-Z\d]{3})_([a-z\d_]+)\.coord")
 _GET = (
-    "Get the archive of gaze data from https://www.inb.uni-luebeck.de/fileadmin/files/MITARBEITER/"
-    "Dorr/EyeMovementDataSet.html, put it into the manual folder as gaze.zip (or the folder gaze, "
-    "unpacked, or packed as gaze.tar.xz), and run "
-    "`python -m tfds_builders.build gazecom_gaze --manual-dir FOLDER`."
+    "Get the archive of gaze data from "
+    "https://www.inb.uni-luebeck.de/fileadmin/files/MITARBEITER/Dorr/EyeMovementDataSet.html. "
+    "Put the archive into the manual folder as gaze.zip or gaze.tar.xz, or put the unpacked "
+    "folder gaze there. Then run `python -m tfds_builders.build gazecom_gaze --manual-dir "
+    "FOLDER`."
 )
 WANTED = Wanted(
     dataset="gazecom_gaze",
@@ -72,10 +73,11 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://doi.org/10.1167/10.10.28"
     ARCHIVE_KEY = "gaze"
     BUILDER_CONFIGS = [
-        Config(name="natural_movies", description="The samples of the files."),
+        Config(name="natural_movies", description="Samples of the files, at uneven times."),
         Config(
             name="uniform",
-            description="Resampled to an even 250 Hz, NaN where the eye was lost.",
+            description="Gaze resampled to an even rate of 250 Hz. It is NaN if the eye "
+            "tracker lost the eye.",
             resampled=True,
         ),
     ]

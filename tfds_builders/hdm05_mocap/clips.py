@@ -32,10 +32,10 @@ ANGLES = (
 )
 _CLIP = r"HDM_([a-z]+)_(\w+)_(\d{1,6})_(\d{1,6})\.(?i:amc)"
 _GET = (
-    "Get the cut motions as AMC (HDM05_cut_amc, CC BY-SA 3.0) from "
-    "https://resources.mpi-inf.mpg.de/HDM05/, put the archive or the unpacked folder "
-    "HDM05_cut_amc into the manual folder, and run `python -m tfds_builders.build hdm05_mocap "
-    "--manual-dir FOLDER`."
+    "Get the cut motions as AMC files (HDM05_cut_amc, CC BY-SA 3.0) from "
+    "https://resources.mpi-inf.mpg.de/HDM05/. Put the archive, or the unpacked folder "
+    "HDM05_cut_amc, into the manual folder. Then run `python -m tfds_builders.build "
+    "hdm05_mocap --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="hdm05_mocap",

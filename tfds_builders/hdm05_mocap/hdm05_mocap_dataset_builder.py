@@ -65,16 +65,21 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://resources.mpi-inf.mpg.de/HDM05/"
     BUILDER_CONFIGS = [
         Config(
-            name="sequences", description="Positions and angles of 31 joints, 120 frames a second."
+            name="sequences",
+            description="Positions and angles of 31 joints, 120 frames per second.",
         ),
         Config(
             name="spd93",
-            description="One 93 x 93 covariance matrix of the positions a clip.",
+            description="One 93 x 93 covariance matrix of the joint positions per clip.",
             jitter=JITTER,
         ),
-        Config(name="spd_eth", description="Matrices of sub-sequences, as SPDNet's authors gave."),
         Config(
-            name="spd_brooks117", description="2,086 matrices of 117 motions, as in torchspdnet."
+            name="spd_eth",
+            description="Matrices of sub-sequences, published by the authors of SPDNet.",
+        ),
+        Config(
+            name="spd_brooks117",
+            description="2,086 matrices of 117 motions, published with torchspdnet.",
         ),
     ]
 
@@ -159,8 +164,8 @@ def _smallest_eigenvalues_logged(examples, repeats: Repeats) -> Iterator[Example
     singular = np.sum(np.array(smallest) <= 0)
     if singular:
         log.warning(
-            "%s: %d of %d matrices are not positive definite, as they stand in the files; the "
-            "smallest eigenvalue is %.3g.",
+            "%s: %d of %d matrices in the files are not positive definite. The smallest eigenvalue "
+            "is %.3g.",
             repeats.title, singular, len(smallest), min(smallest),
         )  # fmt: skip
 

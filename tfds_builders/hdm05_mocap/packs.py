@@ -22,7 +22,7 @@ CHANNELS = 93
 LABELS = 117
 MATRICES = {"spd_brooks117": 2_086}  # the source states only "about 18,000" for spd_eth
 _LIMITS = Limits(members=50_000, member_bytes=32 << 20, total_bytes=8 << 30)
-_RUN = "put it into the manual folder as it is, and run `python -m tfds_builders.build"
+_RUN = "Put the archive into the manual folder. Then run `python -m tfds_builders.build"
 PACKS = {
     "spd_eth": Wanted(
         dataset="hdm05_mocap",
@@ -30,7 +30,7 @@ PACKS = {
         stems=("HDM05_SPDData",),
         loose="feature",
         official="HDM05_SPDData.zip",
-        get="Get HDM05_SPDData.zip, to which https://github.com/zhiwu-huang/SPDNet points, "
+        get="Get HDM05_SPDData.zip, whose address is on https://github.com/zhiwu-huang/SPDNet. "
         f"{_RUN} hdm05_mocap/spd_eth --manual-dir FOLDER`.",
         limits=_LIMITS,
     ),
@@ -40,7 +40,7 @@ PACKS = {
         stems=("hdm05",),
         loose=r".*_\d{1,3}\.npy",
         official="hdm05.tgz",
-        get="Get hdm05.tgz, HDM05's matrices in the form of torchspdnet (Brooks2019), "
+        get="Get hdm05.tgz, HDM05's matrices in the format of torchspdnet (Brooks2019). "
         f"{_RUN} hdm05_mocap/spd_brooks117 --manual-dir FOLDER`.",
         limits=_LIMITS,
     ),

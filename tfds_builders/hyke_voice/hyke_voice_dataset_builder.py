@@ -27,10 +27,10 @@ RATE_HZ = 8_000
 _NAME = r"(\d+)_(\d)\.wav"
 _MEMBER = rf"(?:.*/)?(?:fe)?male_audio/([FM])_(\d+)/{_NAME}"
 _GET = (
-    "Get the folders female_audio and male_audio (39 MB; the authors' data set, also in audio_data "
-    "of https://github.com/klchang/SpeakerRecognition), put them into the manual folder, unpacked "
-    "or packed as hyke_audio.tar.xz or hyke_audio.zip, and run "
-    "`python -m tfds_builders.build hyke_voice --manual-dir FOLDER`."
+    "Get the folders female_audio and male_audio (39 MB) of the authors' data set, which are "
+    "also in audio_data of https://github.com/klchang/SpeakerRecognition. Put the folders "
+    "into the manual folder, unpacked or packed as hyke_audio.tar.xz or hyke_audio.zip. Then "
+    "run `python -m tfds_builders.build hyke_voice --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="hyke_voice",
@@ -79,10 +79,14 @@ class Builder(RecordingsBuilder):
     BUILDER_CONFIGS = [
         audio.Config(
             name="telephone8k",
-            description="8 kHz, 16 bit: the samples of the files.",
+            description="The 16 bit samples of the files, at 8 kHz.",
             rate_hz=RATE_HZ,
         ),
-        audio.Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
+        audio.Config(
+            name="speech16k",
+            description="Recordings resampled to 16 kHz, with values in [-1, 1].",
+            rate_hz=16_000,
+        ),
     ]
 
     def features(self) -> dict:
@@ -103,7 +107,7 @@ class Builder(RecordingsBuilder):
         self.warn_of_part(source, "Hyke", counts)
         absent = [split for split in SPLITS if split not in subjects]
         if absent:
-            log.warning("%s holds nobody of %s: left out.", source.title, " and ".join(absent))
+            log.warning("%s holds no voice of %s: left out.", source.title, " and ".join(absent))
         same_as = audio.repeated(source, recordings)
         rate_hz = self.builder_config.rate_hz
         return Plan(

@@ -26,8 +26,8 @@ from tfds_builders.parsers import gait
 FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
 SUBJECTS, TRIALS = 230, 1020
 _GET = (
-    "Get GaitData.zip (about 200 MB, CC BY-NC-SA) from the article's page, "
-    "https://doi.org/10.5201/ipol.2019.265, put it into the manual folder as it is, and run "
+    "Get GaitData.zip (about 200 MB, CC BY-NC-SA) from the page of the article, "
+    "https://doi.org/10.5201/ipol.2019.265. Put the zip file into the manual folder. Then run "
     "`python -m tfds_builders.build ipol_gait --manual-dir FOLDER`."
 )
 _NOTED = (
@@ -89,10 +89,16 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://doi.org/10.5201/ipol.2019.265"
     ARCHIVE_KEY = "GaitData"
     BUILDER_CONFIGS = [
-        Config(name="trials", description="Whole trials, 16 channels, both feet."),
-        Config(name="left_foot", description="Whole trials, LAX LAY LAZ LRX LRY LRZ.", foot="left"),
+        Config(name="trials", description="Whole trials with the 16 channels of both feet."),
         Config(
-            name="right_foot", description="Whole trials, RAX RAY RAZ RRX RRY RRZ.", foot="right"
+            name="left_foot",
+            description="Whole trials with the channels LAX LAY LAZ LRX LRY LRZ.",
+            foot="left",
+        ),
+        Config(
+            name="right_foot",
+            description="Whole trials with the channels RAX RAY RAZ RRX RRY RRZ.",
+            foot="right",
         ),
     ]
 
@@ -166,8 +172,8 @@ def trials_of(source: Source) -> list[Trial]:
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:
         raise ArchiveError(
-            f"{source.title}: of trial {', '.join(alone[:5])} only one of .csv and .json is "
-            "there. The archive is cut or was unpacked in part; unpack it again."
+            f"{source.title}: trial {', '.join(alone[:5])} has only one of the files .csv and "
+            ".json. The archive is cut or was unpacked in part. Unpack it again."
         )
     keys = sorted(signals, key=lambda key: (int(key[0]), int(key[1])))
     stems = {key: signals[key].removesuffix(".csv") for key in keys}

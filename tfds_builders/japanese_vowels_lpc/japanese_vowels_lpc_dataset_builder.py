@@ -20,13 +20,13 @@ from tfds_builders.parsers import vowels
 
 _LIMITS = Limits(members=100, member_bytes=8 << 20, total_bytes=64 << 20)
 _UCI = (
-    "Get the archive from https://doi.org/10.24432/C5NS47 (0.4 MB, CC BY 4.0), put it into the "
-    "manual folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc "
-    "--manual-dir FOLDER`."
+    "Get the archive (0.4 MB, CC BY 4.0) from https://doi.org/10.24432/C5NS47. Put the "
+    "archive into the manual folder. Then run `python -m tfds_builders.build "
+    "japanese_vowels_lpc --manual-dir FOLDER`."
 )
 _TS = (
-    "Get JapaneseVowels.zip from https://www.timeseriesclassification.com, put it into the "
-    "manual folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc "
+    "Get JapaneseVowels.zip from https://www.timeseriesclassification.com. Put the zip file "
+    "into the manual folder. Then run `python -m tfds_builders.build japanese_vowels_lpc "
     "--manual-dir FOLDER`."
 )
 CONFIGS = {
@@ -76,9 +76,12 @@ class Builder(RecordingsBuilder):
     ARCHIVE_KEY = None
     SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
-        tfds.core.BuilderConfig(name="uci", description="From ae.train and ae.test."),
         tfds.core.BuilderConfig(
-            name="ts", description="From JapaneseVowels_TRAIN.ts and _TEST.ts."
+            name="uci", description="Utterances from the files ae.train and ae.test."
+        ),
+        tfds.core.BuilderConfig(
+            name="ts",
+            description="Utterances from JapaneseVowels_TRAIN.ts and JapaneseVowels_TEST.ts.",
         ),
     ]
 

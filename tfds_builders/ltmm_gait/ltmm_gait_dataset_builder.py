@@ -39,9 +39,10 @@ SEXES = {"F": "female", "M": "male"}
 DEVICE = "DynaPort"
 _HOME, _LAB = r"(CO|FL)(\d{3})\.hea", r"(co|fl)(\d{3})_base\.hea"
 _GET = (
-    "Get it from https://physionet.org/content/ltmm/1.0.0/ (20.8 GB; LabWalks alone will do for "
-    "ltmm_gait/lab), put the zip or the folder with CO001.hea into the manual folder, and run "
-    "`python -m tfds_builders.build ltmm_gait --manual-dir FOLDER`."
+    "Get the archive (20.8 GB) from https://physionet.org/content/ltmm/1.0.0/. The config "
+    "ltmm_gait/lab needs only the folder LabWalks. Put the zip file, or the folder with "
+    "CO001.hea, into the manual folder. Then run `python -m tfds_builders.build ltmm_gait "
+    "--manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="ltmm_gait",
@@ -94,15 +95,18 @@ class Builder(RecordingsBuilder):
     ON_BEAM = True
     SUPERVISED_KEYS = ("sequence", "group")
     BUILDER_CONFIGS = [
-        Config(name="active30", description="The 30 most active minutes a person.", active=30),
+        Config(
+            name="active30", description="The 30 most active minutes of each person.", active=30
+        ),
         Config(
             name="active30_raw",
-            description="The same, with channels compared in their own units.",
+            description="The 30 most active minutes of each person, compared in the units of "
+            "the files.",
             active=30,
             scaled=False,
         ),
-        Config(name="minutes", description="Every minute of the three days: 44 GB."),
-        Config(name="lab", description="One walk a person in the lab.", lab=True),
+        Config(name="minutes", description="Every minute of the three days (44 GB)."),
+        Config(name="lab", description="One walk per person in the laboratory.", lab=True),
     ]
 
     def features(self) -> dict:

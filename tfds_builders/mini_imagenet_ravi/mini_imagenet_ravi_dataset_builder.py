@@ -44,9 +44,9 @@ class Builder(RecordingsBuilder):
     SUPERVISED_KEYS = ("image", "label")
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(
-            name="images", description="The images that the lists name, as 84 x 84 pixels."
+            name="images", description="The images that the lists name, at 84 x 84 pixels."
         ),
-        tfds.core.BuilderConfig(name="cache_pkl", description="The images of three pickles."),
+        tfds.core.BuilderConfig(name="cache_pkl", description="The images in three pickles."),
     ]
 
     def features(self) -> dict:

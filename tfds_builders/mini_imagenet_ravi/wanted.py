@@ -6,14 +6,15 @@ from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 
 GET = (
-    "Get train.csv, val.csv and test.csv from data/miniImagenet of "
-    "https://github.com/twitter-research/meta-learning-lstm and the images of ImageNet (research "
-    "only) by the names in them, n0153282900000005.jpg, known as images.zip (2.9 GB), or for the "
-    "config cache_pkl mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl alone, known as "
-    "mini-imagenet.tar.gz (1.3 GB unpacked), put all of it into a folder mini_imagenet_ravi within "
-    "the manual folder, and run "
-    "`python -m tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`, or "
-    "`mini_imagenet_ravi/cache_pkl` in its place."
+    "Get train.csv, val.csv and test.csv from the folder data/miniImagenet of "
+    "https://github.com/twitter-research/meta-learning-lstm. Get the images of ImageNet (for "
+    "research only) that these lists name, such as n0153282900000005.jpg. The images are "
+    "known as images.zip (2.9 GB). The config cache_pkl needs only the files "
+    "mini-imagenet-cache-train.pkl, mini-imagenet-cache-val.pkl and "
+    "mini-imagenet-cache-test.pkl, known as mini-imagenet.tar.gz (1.3 GB unpacked). Put the "
+    "files into a folder mini_imagenet_ravi in the manual folder. Then run `python -m "
+    "tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`, or "
+    "`mini_imagenet_ravi/cache_pkl` in place of `mini_imagenet_ravi`."
 )
 CACHE = r"mini-imagenet-cache-(train|val|validation|test)\.pkl"
 

@@ -43,9 +43,10 @@ WALK_CHANNELS = tuple(
 DEVICE = "iPhone 6s"
 _MEMBER = r"(?:.*/)?([a-z]+)_(\d+)/sub_(\d+)\.csv"
 _GET = (
-    "Get A_DeviceMotion_data.zip (about 60 MB) and data_subjects_info.csv from the folder data of "
-    "https://github.com/mmalekzadeh/motion-sense, put both into the manual folder as they are, and "
-    "run `python -m tfds_builders.build motionsense_inertial --manual-dir FOLDER`."
+    "Get A_DeviceMotion_data.zip (about 60 MB) and data_subjects_info.csv from the folder "
+    "data of https://github.com/mmalekzadeh/motion-sense. Put the two files into the manual "
+    "folder. Then run `python -m tfds_builders.build motionsense_inertial --manual-dir "
+    "FOLDER`."
 )
 WANTED = Wanted(
     dataset="motionsense_inertial",
@@ -97,10 +98,11 @@ class Builder(RecordingsBuilder):
     ARCHIVE_KEY = "trials"
     SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
-        Config(name="trials", description="All trials, the 12 channels of the files."),
+        Config(name="trials", description="All trials, with the 12 channels of the files."),
         Config(
             name="walk6",
-            description="Walking, upstairs and downstairs; acceleration and rotation rate.",
+            description="Acceleration and rotation rate while walking on the level, upstairs "
+            "and downstairs.",
             activities=WALKS,
             channels=WALK_CHANNELS,
         ),
@@ -187,8 +189,8 @@ def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
         if members:
             return motionsense.parse_people(source.open(members[()]), name=TABLE).by_code
     log.warning(
-        "No %s there: weight, height, age and sex are left unknown. The table lies beside the "
-        "archive in the official folder.",
+        "%s does not exist, so weight, height, age and sex are unknown. The official folder has "
+        "this table next to the archive.",
         TABLE,
     )
     return {}
@@ -218,8 +220,8 @@ def recordings_of(source: Source) -> list[Recording]:
         first = recordings.setdefault((number, activity, trial), recording)
         if first is not recording and source.read(first.member) != source.read(name):
             raise ArchiveError(
-                f"{source.title}: {first.member} and {name} are one trial, but differ. Keep one of "
-                "the two folders."
+                f"{source.title}: {first.member} and {name} are the same trial, but differ. Keep "
+                "one of the two folders."
             )
     if not recordings:
         names = source.first_names

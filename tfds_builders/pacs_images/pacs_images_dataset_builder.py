@@ -30,10 +30,10 @@ _IMAGE = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/([^/]+\.(?:jpe?g|png))", re.IGNORE
 _LIST = r"(art_painting|cartoon|photo|sketch)_(train|crossval)_kfold\.txt"
 _SOURCE_PHOTO = re.compile(r"(n\d{8}_\d+)(-\d+)?\.\w+")
 _GET = (
-    "Get PACS (9,991 images, about 190 MB; its license is not stated) from its authors' page "
-    "https://dali-dl.github.io/project_iccv2017.html, put the archive or the unpacked folder PACS "
-    "or kfold into the manual folder, and run `python -m tfds_builders.build pacs_images "
-    "--manual-dir FOLDER`."
+    "Get PACS (9,991 images, about 190 MB, no license stated) from the authors' page "
+    "https://dali-dl.github.io/project_iccv2017.html. Put the archive, or the unpacked folder "
+    "PACS or kfold, into the manual folder. Then run `python -m tfds_builders.build "
+    "pacs_images --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="pacs_images",
@@ -93,7 +93,7 @@ class Builder(RecordingsBuilder):
     BUILDER_CONFIGS = [
         Config(
             name=domain,
-            description=f"{domain} is the test split; the other three train.",
+            description=f"`test` has the domain {domain}. Training uses the other three domains.",
             held_out=domain,
         )
         for domain in DOMAINS
@@ -162,8 +162,8 @@ def items_of(source: Source) -> list[Item]:
     missing = [domain for domain in DOMAINS if not of_domain(list(items.values()), domain)]
     if missing:
         raise ArchiveError(
-            f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}; it "
-            f"holds {source.first_names}. {_GET}"
+            f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}. "
+            f"It holds {source.first_names}. {_GET}"
         )
     return sorted(items.values())
 
@@ -206,8 +206,8 @@ def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, l
     lost = [item.file for item in trained if item.file not in sides]
     if lost:
         raise ArchiveError(
-            f"{source.title}: {len(lost)} images are in none of the lists, {lost[0]} first. Take "
-            "lists and images from one place, or take the lists away."
+            f"{source.title}: {len(lost)} images are not in the lists. The first is {lost[0]}. "
+            "Get lists and images from the same source, or remove the lists."
         )
     return {split: [item for item in trained if sides[item.file] == split] for split in FRACTIONS}
 
@@ -230,8 +230,8 @@ def _listed(source: Source) -> dict[str, str]:
     if members and set(members) != expected:
         domain, word = sorted(expected - set(members))[0]
         raise ArchiveError(
-            f"{source.title} holds {len(members)} of {len(expected)} lists; "
-            f"{domain}_{word}_kfold.txt is not there. Add it, or take the others away."
+            f"{source.title} holds {len(members)} of {len(expected)} lists. "
+            f"{domain}_{word}_kfold.txt does not exist. Add it, or remove the other lists."
         )
     splits = {word: split for split, word in LISTS.items()}
     sides: dict[str, str] = {}

@@ -43,7 +43,7 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
         name: Name of the file, for error messages.
 
     Returns:
-        The motion. It has at least one frame, and every value is finite.
+        Motion with at least one frame and only finite values.
 
     Raises:
         FormatError: If a line does not have the expected form, or the channels differ from those of

@@ -129,7 +129,7 @@ def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
             current.append((number, words))
     for key in _SECTIONS:
         if not sections.get(key):
-            raise FormatError(name, "", f"no section :{key}", "one with lines in it", _FIX)
+            raise FormatError(name, "", f"no section :{key}", "a section with lines", _FIX)
     return sections
 
 
@@ -206,7 +206,9 @@ def _parents(lines: list[Line], name: str) -> dict[str, str]:
     for number, (parent, *children) in lines:
         for child in children:
             if child == ROOT or child in parents:
-                raise FormatError(name, f"line {number}", quoted(child), "one parent a bone", _FIX)
+                raise FormatError(
+                    name, f"line {number}", quoted(child), "one parent per bone", _FIX
+                )
             parents[child] = parent
     return parents
 
@@ -223,6 +225,6 @@ def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tup
         placed.append(waiting.pop())
         waiting += children.get(placed[-1].name, [])
     if len(placed) < len(bones):
-        received = f"{len(bones) - len(placed)} bones apart"
+        received = f"{len(bones) - len(placed)} bones without a path to the root"
         raise FormatError(name, "section :hierarchy", received, "every bone on the root", _FIX)
     return tuple(placed)

@@ -109,7 +109,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         )
     lines = body.removesuffix("\n").split("\n")
     if lines == [""]:
-        raise FormatError(name, "", "no samples", "one line a sample", _FIX)
+        raise FormatError(name, "", "no samples", "one line per sample", _FIX)
     table = numbers(lines, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
     check_end(text, name, _FIX)
     return Signal(table)

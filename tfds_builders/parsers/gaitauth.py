@@ -51,7 +51,7 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
         name: Name of the file, for error messages.
 
     Returns:
-        The walk. It has at least one sample, and every value is finite.
+        Walk with at least one sample and only finite values.
 
     Raises:
         FormatError: If a line does not have a time and three numbers, a time is before the time of

@@ -51,7 +51,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Name of the file, for error messages.
 
     Returns:
-        The recording. It has at least one sample, and no value is infinite.
+        Recording with at least one sample and without infinite values.
 
     Raises:
         FormatError: If a line does not have the expected form. The error names the line.

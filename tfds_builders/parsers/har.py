@@ -59,7 +59,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         name: Name of the file, for error messages.
 
     Returns:
-        The signal. It has at least one window, and every value is finite.
+        Signal with at least one window and only finite values.
 
     Raises:
         FormatError: If a line does not have 128 numbers. The error names the line.

@@ -42,7 +42,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        side: Required number of pixels on each side. It is checked before the image is decoded.
+        side: Required number of pixels per side, checked before the image is decoded.
 
     Returns:
         The image.
@@ -61,10 +61,10 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
 
 
 def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
-    """Reads an image of any size and resizes it. Each new pixel is the mean of its area.
+    """Reads an image of any size and resizes it to a square.
 
-    The image is not cut, so a wide image becomes narrow. An image of the wanted size keeps its
-    pixels.
+    A new pixel is the mean of the old pixels in its area. The image is not cut, so a
+    wide image becomes narrow. An image of the wanted size keeps its pixels.
 
     Args:
         file: The open file.

@@ -34,7 +34,7 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
         name: Name of the file, for error messages.
 
     Returns:
-        The list. It has at least one image, and no image occurs twice.
+        List of at least one image, without repeats.
 
     Raises:
         FormatError: If a line does not have the expected form. The error names the line.
@@ -47,5 +47,5 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         labels[match[1]] = int(match[2])
     if not labels:
-        raise FormatError(name, "", "no lines", "an image a line", _FIX)
+        raise FormatError(name, "", "no lines", "one image per line", _FIX)
     return Listing(labels)

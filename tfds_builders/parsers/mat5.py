@@ -40,7 +40,7 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        variables: Names of the variables. Each of these must be in the file.
+        variables: Names of the variables, which must all be in the file.
 
     Returns:
         The values by name. Numbers become an array of their shape and type. Text of one row becomes
@@ -142,7 +142,7 @@ def _elements(data: memoryview, order: str, name: str) -> Iterator[tuple[int, me
             kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
         end = start + size
         if end > len(data) or (start == at + 4 and size > 4):
-            raise _error(name, f"an element of {size:,} bytes", "one that fits in what is there")
+            raise _error(name, f"an element of {size:,} bytes", "an element within the file")
         yield kind, data[start:end]
         at = end if kind == _PACKED else end + -end % 8
 
@@ -163,14 +163,14 @@ class _Matrix:
             return
         flags, *_ = self._integers(_UINT32, "I", 2)
         if flags & _COMPLEX:
-            raise _error(name, "complex numbers", "real ones")
+            raise _error(name, "complex numbers", "real numbers")
         self.kind = flags & 0xFF
         self.shape = self._integers(_INT32, "i", range(2, _MOST_DIMENSIONS + 1))
         self.title = self._ascii()
         # (0, 2**31, 2**31) is not a valid shape either
         least = math.prod(size or 1 for size in self.shape)
         if min(self.shape) < 0 or least > len(body):
-            raise _error(name, f"the shape {self.shape}", f"one that {len(body):,} bytes hold")
+            raise _error(name, f"the shape {self.shape}", f"a shape for {len(body):,} bytes")
 
     def value(self) -> object:
         """Reads the value of the variable. See `parse`."""
@@ -186,14 +186,14 @@ class _Matrix:
             expected = "numbers, text, a cell or a struct"
             raise _error(self.name, f"a value of class {self.kind}", expected)
         if next(self.parts, None) is not None:
-            raise _error(self.name, "something behind a value", f"the shape {self.shape} alone")
+            raise _error(self.name, "data after the value", f"only the shape {self.shape}")
         return value
 
     def _next(self, *kinds: int) -> tuple[int, memoryview]:
         kind, body = next(self.parts, (0, None))
         if kind not in kinds:
             received = f"an element of type {kind}" if body is not None else "the end of a variable"
-            raise _error(self.name, received, f"one of type {', '.join(map(str, kinds))}")
+            raise _error(self.name, received, f"an element of type {', '.join(map(str, kinds))}")
         return kind, body
 
     def _integers(self, kind: int, code: str, counts: int | range) -> tuple[int, ...]:
@@ -207,18 +207,18 @@ class _Matrix:
         _, body = self._next(_INT8)
         text = bytes(body).rstrip(b"\0")
         if not text.isascii() or len(text) >= _LONGEST_NAME:
-            raise _error(self.name, f"the name {quoted(text)}", "one of MATLAB")
+            raise _error(self.name, f"the name {quoted(text)}", "a MATLAB name")
         return text.decode("ascii")
 
     def _fields(self) -> list[str]:
         (length,) = self._integers(_INT32, "i", 1)
         _, body = self._next(_INT8)
         if not 0 < length <= _LONGEST_NAME or len(body) % length:
-            raise _error(self.name, f"names of fields of {length} bytes", f"of {len(body)}")
+            raise _error(self.name, f"field names of {length} bytes each", f"{len(body)} bytes")
         names = [bytes(body[at : at + length]) for at in range(0, len(body), length)]
         fields = [name.partition(b"\0")[0].decode("latin-1") for name in names]
         if len(set(fields)) < len(fields):
-            raise _error(self.name, "two fields of one name", "each name once")
+            raise _error(self.name, "two fields with the same name", "each name once")
         return fields
 
     def _structs(self) -> list[dict[str, object]]:
@@ -229,7 +229,7 @@ class _Matrix:
 
     def _values(self, count: int) -> list[object]:
         if self.depth == _DEEPEST:
-            raise _error(self.name, f"more than {_DEEPEST} values within each other", "fewer")
+            raise _error(self.name, f"more than {_DEEPEST} nested values", "fewer")
         bodies = [self._next(_MATRIX)[1] for _ in range(count)]
         return [_Matrix(body, self.order, self.name, self.depth + 1).value() for body in bodies]
 

@@ -80,7 +80,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
         name: Name of the file, for error messages.
 
     Returns:
-        The trial. It has at least one sample, and every value is finite.
+        Trial with at least one sample and only finite values.
 
     Raises:
         FormatError: If the header differs, if a line does not have a number and 12 values, or if

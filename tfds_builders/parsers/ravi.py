@@ -53,5 +53,5 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         labels[match[1]] = match[3]
     if not labels:
-        raise FormatError(name, "", "no lines", "an image a line", _FIX)
+        raise FormatError(name, "", "no lines", "one image per line", _FIX)
     return Listing(labels)

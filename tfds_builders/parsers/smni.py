@@ -1,8 +1,8 @@
 """Parser of the EEG data set of UCI (data set 121; Begleiter1999; Zhang1995).
 
-A text file has one trial: one second of 64 electrodes. It has four header lines, then for each
-electrode a line `# FP1 chan 0` and 256 lines `trial electrode sample microvolts`. The header states
-120 trials and 416 samples, although a file has one trial of 256 samples.
+A text file has one trial: one second of 64 electrodes. The file has four header lines, then for
+each electrode a line `# FP1 chan 0` and 256 lines `trial electrode sample microvolts`. The header
+states 120 trials and 416 samples, although a file has one trial of 256 samples.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def parse(file: BinaryIO, *, name: str) -> Run:
         name: Name of the file, for error messages.
 
     Returns:
-        The run. It has at least one sample, and every value is finite.
+        Run with at least one sample and only finite values.
 
     Raises:
         FormatError: If the header differs, if a line does not have six numbers, a time and an

@@ -75,7 +75,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         speakers[cells[0]] = speaker
     if not speakers:
-        raise FormatError(name, "", "no speakers", "a line a speaker", _FIX)
+        raise FormatError(name, "", "no speakers", "one line per speaker", _FIX)
     return Table(speakers)
 
 

@@ -77,7 +77,7 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
         first.append(pair[0])
         second.append(pair[1])
     if not are_same:
-        raise FormatError(name, "", "no lines", "a trial a line", _FIX)
+        raise FormatError(name, "", "no lines", "one trial per line", _FIX)
     return Trials(tuple(are_same), tuple(first), tuple(second))
 
 

@@ -136,7 +136,7 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
     ]
     pairs = [_utterance(line.strip(), number, name) for number, line in rows]
     if not pairs:
-        raise FormatError(name, "", "no utterances", "one a line below @data", _FIX)
+        raise FormatError(name, "", "no utterances", "one utterance per line below @data", _FIX)
     sequences, speakers = zip(*pairs, strict=True)
     return Utterances(tuple(sequences), tuple(speakers))
 

@@ -72,7 +72,7 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
         name: Name of the file, for error messages.
 
     Returns:
-        The header. It has at least one signal and one sample, and every gain is positive.
+        Header with at least one signal, at least one sample and positive gains.
 
     Raises:
         FormatError: If a line does not have the expected form, or if the record has several

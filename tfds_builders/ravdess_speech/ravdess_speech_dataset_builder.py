@@ -30,8 +30,8 @@ _NAME = r"(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)\.wav"
 _RANGES = ((3, 3), (1, 1), (1, len(EMOTIONS)), (1, 2), (1, 2), (1, 2), (1, ACTORS))
 _GET = (
     "Get Audio_Speech_Actors_01-24.zip (about 210 MB, CC BY-NC-SA 4.0) from "
-    "https://doi.org/10.5281/zenodo.1188976, put it into the manual folder as it is, and run "
-    "`python -m tfds_builders.build ravdess_speech --manual-dir FOLDER`."
+    "https://doi.org/10.5281/zenodo.1188976. Put the zip file into the manual folder. Then "
+    "run `python -m tfds_builders.build ravdess_speech --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="ravdess_speech",
@@ -87,10 +87,14 @@ class Builder(RecordingsBuilder):
     BUILDER_CONFIGS = [
         audio.Config(
             name="speech",
-            description="48 kHz, 16 bit: the samples of the files.",
+            description="The 16 bit samples of the files, at 48 kHz.",
             rate_hz=RATE_HZ,
         ),
-        audio.Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
+        audio.Config(
+            name="speech16k",
+            description="Recordings resampled to 16 kHz, with values in [-1, 1].",
+            rate_hz=16_000,
+        ),
     ]
 
     def features(self) -> dict:

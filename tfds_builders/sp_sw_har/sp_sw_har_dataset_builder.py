@@ -31,9 +31,9 @@ LONGEST_GAP_MS = 200
 PEOPLE_TABLE, RUNS_TABLE = "subjects_info.csv", "executions_info.csv"
 _NAME = r"(s\d\d)_(\d\d)_(sp|sw)\.csv"
 _GET = (
-    "Get https://github.com/GeoTecINIT/sp-sw-har-dataset as a zip (CC BY 4.0, also at "
-    "https://doi.org/10.5281/zenodo.8398688), put it into the manual folder and run "
-    "`python -m tfds_builders.build sp_sw_har --manual-dir FOLDER`."
+    "Get https://github.com/GeoTecINIT/sp-sw-har-dataset as a zip file (CC BY 4.0, also at "
+    "https://doi.org/10.5281/zenodo.8398688). Put the zip file into the manual folder. Then "
+    "run `python -m tfds_builders.build sp_sw_har --manual-dir FOLDER`."
 )
 WANTED = Wanted(
     dataset="sp_sw_har",
@@ -100,10 +100,13 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://doi.org/10.5281/zenodo.8398688"
     ARCHIVE_KEY = "runs"
     BUILDER_CONFIGS = [
-        Config(name="runs", description="The samples of the files, about 104 per second, uneven."),
+        Config(
+            name="runs", description="Samples of the files, about 104 per second, at uneven times."
+        ),
         Config(
             name="uniform50",
-            description="50 Hz, linear between samples; gaps above 200 ms divide a run.",
+            description="Samples interpolated to 50 Hz. A gap above 200 ms divides a run into "
+            "two records.",
             rate_hz=50,
         ),
     ]
@@ -257,9 +260,9 @@ def _absent(recording: Recording, tables: Tables) -> str | None:
     nothing.
     """
     if recording.subject not in tables.people:
-        return f"{recording.member} is of {recording.subject}, who is not in {PEOPLE_TABLE}"
+        return f"{recording.member} is a run of {recording.subject}, who is not in {PEOPLE_TABLE}"
     if recording.id_of_run not in tables.runs:
-        return f"{recording.member} is of a run that is not in {RUNS_TABLE}"
+        return f"{recording.member} has a run that is not in {RUNS_TABLE}"
     runs = tables.people[recording.subject].runs
     if int(recording.run) > runs:
         return f"{recording.member} is beyond the {runs} runs of this person in {PEOPLE_TABLE}"

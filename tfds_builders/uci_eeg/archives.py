@@ -21,10 +21,11 @@ _TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
 # the small data set has one archive per condition
 _PERSON = r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"
 GET = (
-    "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, "
-    "SMNI_CMI_TRAIN.tar.gz and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni_eeg_data.tar.gz "
-    "for uci_eeg/small), put it into the manual folder as it is, and run `python -m "
-    "tfds_builders.build uci_eeg --manual-dir FOLDER`."
+    "Get the archive (about 700 MB) from https://doi.org/10.24432/C5TS3D. The config "
+    "uci_eeg/full needs eeg_full.tar, uci_eeg/large needs SMNI_CMI_TRAIN.tar.gz and "
+    "SMNI_CMI_TEST.tar.gz, and uci_eeg/small needs smni_eeg_data.tar.gz. Put the files into "
+    "the manual folder without unpacking them. Then run `python -m tfds_builders.build "
+    "uci_eeg --manual-dir FOLDER`."
 )
 
 
@@ -76,12 +77,12 @@ def usable_people(source: Source) -> dict[str, list[str]]:
         counts[subject] = 0
         for number, name, file in trial_files(source, members):
             if seen.setdefault(number, name) != name:
-                raise ArchiveError(f"{seen[number]} and {name} are one trial. Keep one of the two.")
+                raise ArchiveError(f"{seen[number]} and {name} are the same trial. Keep one.")
             counts[subject] += smni.has_samples(file.read())
     few = [subject for subject, count in counts.items() if count < MINIMUM_TRIALS]
     if few:
         log.warning(
-            "%s: left out for fewer than %d trials with samples: %s.",
+            "%s: left out people with fewer than %d trials that have samples: %s.",
             source.title,
             MINIMUM_TRIALS,
             ", ".join(few),

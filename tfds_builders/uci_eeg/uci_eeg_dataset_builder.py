@@ -54,7 +54,7 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
         Config(name=archive, description=description, archive=archive, people=people),
         Config(
             name=f"{archive}_spd64",
-            description=f"One 64 x 64 covariance matrix a trial. {description}",
+            description=f"One 64 x 64 covariance matrix per trial. {description}",
             archive=archive,
             people=people,
             jitter=JITTER,
@@ -83,9 +83,11 @@ class Builder(RecordingsBuilder):
     )
     HOMEPAGE = "https://doi.org/10.24432/C5TS3D"
     BUILDER_CONFIGS = [
-        *_both("full", 122, "122 subjects, splits disjoint by subject."),
-        *_both("large", 20, "20 subjects; the official train and test share them."),
-        *_both("small", 2, "2 subjects, one split."),
+        *_both("full", 122, "122 subjects. No two splits share subjects."),
+        *_both(
+            "large", 20, "20 subjects. The official parts `train` and `test` share all subjects."
+        ),
+        *_both("small", 2, "2 subjects, all in one split."),
     ]
 
     def features(self) -> dict:

@@ -25,8 +25,8 @@ SUBJECTS = 30
 WINDOWS = {"train": 7_352, "test": 2_947}
 DEVICE = "Samsung Galaxy S II"
 _GET = (
-    "Get the archive from https://doi.org/10.24432/C54S4K (about 60 MB, UCI HAR Dataset.zip, or "
-    "the zip around it), put it into the manual folder as it is, and run `python -m "
+    "Get UCI HAR Dataset.zip (about 60 MB) from https://doi.org/10.24432/C54S4K. Put the zip "
+    "file, or the zip file that contains it, into the manual folder. Then run `python -m "
     "tfds_builders.build uci_har_inertial --manual-dir FOLDER`."
 )
 WANTED = Wanted(
@@ -86,10 +86,13 @@ class Builder(RecordingsBuilder):
     ARCHIVE_KEY = "UCI HAR Dataset"
     SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
-        Config(name="windows", description="Windows of 2.56 s; neighbors share half of it."),
+        Config(
+            name="windows",
+            description="Windows of 2.56 s. Neighboring windows share half of their samples.",
+        ),
         Config(
             name="joined",
-            description="Windows that follow one another as one record, each sample once.",
+            description="Overlapping windows joined to one record, which has each sample once.",
             joins=True,
         ),
     ]
@@ -172,7 +175,7 @@ def parts_of(source: Source) -> dict[str, Part]:
     if shared.size:
         raise ArchiveError(
             f"{source.title}: subject {shared[0]} is in train and in test, but the official parts "
-            "share nobody. Get the archive again."
+            "share no people. Get the archive again."
         )
     return parts
 
@@ -191,8 +194,9 @@ def _part(source: Source, members: dict[str, str]) -> Part:
     for stem, values in zip((*har.CHANNELS, "y"), (*channels, labels), strict=True):
         if len(values) != len(subjects):
             raise ArchiveError(
-                f"{source.title}: {members[stem]} has {len(values)} lines, {members['subject']} "
-                f"{len(subjects)}. The archive is cut or mixed of two; get it again."
+                f"{source.title}: {members[stem]} has {len(values)} lines, but "
+                f"{members['subject']} has {len(subjects)}. The files are cut or from two "
+                "archives. Get the archive again."
             )
     return Part(np.stack(channels, axis=2), subjects, labels)
 

@@ -20,11 +20,11 @@ TRIALS = {  # config: file, and number of trials in the official list
 }
 SPEAKERS = {"vox1": "vox1_meta.csv", "vox2": "vox2_meta.csv"}
 GET = (
-    "Get the lists (vox1_meta.csv, vox2_meta.csv, veri_test.txt, ...) and the recordings (16 kHz "
-    "wav; those of VoxCeleb2 are m4a and must be converted) as "
-    "https://www.robots.ox.ac.uk/~vgg/data/voxceleb/ says, put all of them into a folder "
-    "voxceleb_verification within the manual folder, and run "
-    "`python -m tfds_builders.build voxceleb_verification --manual-dir FOLDER`."
+    "Get the lists (vox1_meta.csv, vox2_meta.csv, veri_test.txt, ...) and the recordings as "
+    "https://www.robots.ox.ac.uk/~vgg/data/voxceleb/ describes. The builder reads wav files "
+    "at 16 kHz, so the m4a files of VoxCeleb2 must be converted. Put all files into a folder "
+    "voxceleb_verification in the manual folder. Then run `python -m tfds_builders.build "
+    "voxceleb_verification --manual-dir FOLDER`."
 )
 _LIST = r"vox[12]_meta\.csv|veri_test2?\.txt|list_test_(all|hard)2?\.txt"
 WANTED = Wanted(

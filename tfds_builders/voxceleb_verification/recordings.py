@@ -56,7 +56,9 @@ class Recording(NamedTuple):
 
 
 def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Source]:
-    """Finds the existing archives of a corpus. The keys are their names without extension.
+    """Finds the existing archives of a corpus.
+
+    The keys are the names of the archives without extension.
 
     Raises:
         MissingArchiveError: If none of the archives exists.
@@ -91,9 +93,9 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
             match = _MEMBER.fullmatch(member)
             if match is None or match[1] not in speakers:
                 raise ArchiveError(
-                    f"{source.title}: {quoted(member)} is not a recording of VoxCeleb, named "
-                    "<speaker>/<video>/<number>.wav with a speaker of the table of speakers "
-                    "(id10001, ...). Keep only those."
+                    f"{source.title}: {quoted(member)} is not a recording of VoxCeleb, expected "
+                    "<speaker>/<video>/<number>.wav with a speaker, such as id10001, from the "
+                    "table of speakers. Keep only such files."
                 )
             recording = Recording(*match.groups(), archive, member)
             first = recordings.setdefault(recording.key, recording)

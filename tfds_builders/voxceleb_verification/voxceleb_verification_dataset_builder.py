@@ -150,7 +150,7 @@ class Builder(RecordingsBuilder):
         subjects = {split: ids & heard for split, ids in split_speakers(speakers).items()}
         absent = [split for split, ids in subjects.items() if not ids]
         if absent:
-            log.warning("%s: nobody of %s: left out.", self.name, " and ".join(absent))
+            log.warning("%s: no speaker of %s: left out.", self.name, " and ".join(absent))
         subjects = {split: sorted(ids) for split, ids in subjects.items() if ids}
         sessions = sessions_of(recordings)
         voices = [

@@ -25,8 +25,8 @@ WANTED = Wanted(
     dataset="my_walks",
     stems=("my_walks",),  # names of the archive, without .zip, .tar.gz, …
     official="my_walks.zip",
-    get="Put my_walks.zip into the manual folder, and run `python -m tfds_builders.build my_walks "
-    "--imports my_package --manual-dir FOLDER`.",
+    get="Put my_walks.zip into the manual folder. Then run `python -m tfds_builders.build "
+    "my_walks --imports my_package --manual-dir FOLDER`.",
 )
 
 
