@@ -132,13 +132,12 @@ def _seed(name):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Limits the number of tests that run in parallel to the number of cores plus one. One
-    additional test uses the time in which other tests wait for files and processes. More parallel
-    tests would need more memory without saving time."""
+    """Runs at most as many tests at once as there are cores. More processes would need more memory
+    without saving time."""
     if fcntl is None or not hasattr(item.config, "workerinput"):
         return (yield)
     with contextlib.ExitStack() as stack:
-        places = [_core(os.getppid(), core) for core in range(_most_at_once())]
+        places = [_core(os.getppid(), core) for core in range(os.cpu_count() or 1)]
         locks = [stack.enter_context(place.open("w")) for place in places]
         while not any(_locked(lock) for lock in locks):
             time.sleep(POLL)
@@ -146,10 +145,6 @@ def pytest_runtest_protocol(item, nextitem):
     if nextitem is None or nextitem.path != item.path:
         time.sleep(2 * POLL)  # so that another process gets the core
     return result
-
-
-def _most_at_once():
-    return (os.cpu_count() or 1) + 1
 
 
 def _core(run, core):
@@ -225,7 +220,7 @@ def pytest_sessionfinish(session):
         PEAKS.append(PEAK)
     if PREPARED:
         shutil.rmtree(PREPARED, ignore_errors=True)
-    for core in range(_most_at_once()):
+    for core in range(os.cpu_count() or 1):
         _core(os.getpid(), core).unlink(missing_ok=True)
 
 
