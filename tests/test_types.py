@@ -23,7 +23,33 @@ keras_dml.evaluation.certificat
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory):
+def pyright():
+    """Returns a function that runs pyright with options and returns its report.
+
+    The package pyright downloads the program once. If this fails, the tests are skipped, or they
+    fail if KERAS_DML_REQUIRE_PYRIGHT is set.
+    """
+    command = [sys.executable, "-m", "pyright"]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True)
+    if version.returncode:
+        end = pytest.fail if os.environ.get("KERAS_DML_REQUIRE_PYRIGHT") else pytest.skip
+        end(f"pyright could not be downloaded: {version.stderr[-200:]}")
+
+    def run(*options):
+        done = subprocess.run(
+            [*command, "--outputjson", "--pythonpath", sys.executable, *options],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        return json.loads(done.stdout[done.stdout.index("{") :])
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def errors(pyright, tmp_path_factory):
     """Returns the errors that pyright reports, for each file."""
     folder = tmp_path_factory.mktemp("types")
     for name, page in PAGES.items():
@@ -31,12 +57,7 @@ def errors(tmp_path_factory):
     (folder / "wrong.py").write_text(WRONG)
     settings = {"typeCheckingMode": "basic", "extraPaths": [str(ROOT)], "include": ["."]}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
-    version = subprocess.run([*command[:3], "--version"], capture_output=True, text=True)
-    if version.returncode:
-        pytest.skip(f"pyright could not be downloaded: {version.stderr[-200:]}")
-    done = subprocess.run([*command, "-p", str(folder)], capture_output=True, text=True)
-    report = json.loads(done.stdout[done.stdout.index("{") :])
+    report = pyright("-p", str(folder))
     assert report["summary"]["filesAnalyzed"] == len(PAGES) + 1
     errors = {name: [] for name in (*PAGES, "wrong.py")}
     for entry in report["generalDiagnostics"]:
@@ -67,12 +88,6 @@ def test_mypy_notices_a_method_that_does_not_exist(tmp_path):
     assert '"Gallery" has no attribute "verrify"' in done.stdout
 
 
-def test_public_names_have_known_types():
-    command = [sys.executable, "-m", "pyright", "--verifytypes", "keras_dml", "--ignoreexternal"]
-    options = ["--outputjson", "--pythonpath", sys.executable]
-    search = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*command, *options], cwd=ROOT, env=search, capture_output=True, text=True
-    )
-    report = json.loads(done.stdout[done.stdout.index("{") :])["typeCompleteness"]
-    assert report["completenessScore"] >= COMPLETENESS
+def test_public_names_have_known_types(pyright):
+    report = pyright("--verifytypes", "keras_dml", "--ignoreexternal")
+    assert report["typeCompleteness"]["completenessScore"] >= COMPLETENESS
