@@ -341,7 +341,7 @@ def gate_of(model: keras.Model) -> Gate | None:
     return Gate(model, usual, Potato.load(path))
 
 
-def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[Any, Any]:
+def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str, Any]:
     """Returns the description of a gate for the entry `CARD_KEY` of a model card.
 
     Args:

@@ -13,7 +13,7 @@ THRESHOLD = ("far", "value", "enrolled")  # keys of a card's threshold
 ASSET = pathlib.Path("assets.extra", "contract.json")  # path inside a SavedModel
 
 
-def contract(path: Path) -> dict[Any, Any]:
+def contract(path: Path) -> dict[str, Any]:
     """Reads the input contract and the thresholds of an exported file, without TensorFlow.
 
     Args:

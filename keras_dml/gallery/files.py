@@ -34,9 +34,8 @@ def _is_list(value):
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
-READING_OPTIONS: dict[
-    str, Callable[..., bool]
-] = {  # option for reading files: function that checks the value
+# Option for reading files: function that checks the value
+READING_OPTIONS: dict[str, Callable[..., bool]] = {
     "channels": _is_list,
     "rate_hz": _is_positive,
     "resample": lambda value: isinstance(value, bool),

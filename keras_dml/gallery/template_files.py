@@ -62,7 +62,7 @@ def write(
             os.chmod(path, 0o600)  # the new file gets the mode of the old file
 
 
-def read(path: Path) -> tuple[dict[Any, Any], list[str], np.ndarray, np.ndarray]:
+def read(path: Path) -> tuple[dict[str, Any], list[str], np.ndarray, np.ndarray]:
     """Reads templates from a file.
 
     Args:

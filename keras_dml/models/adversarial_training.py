@@ -96,7 +96,7 @@ class AdversarialTraining(CheckedTraining):
         step_size: float | None = None,
         clean_fraction: float = 0.5,
         ramp_steps: int = 0,
-        constants: dict[Any, Any] | None = None,
+        constants: dict[str, Any] | None = None,
         seed: int | None = None,
         name: str = "adversarial_training",
         **kwargs: Any,
@@ -138,7 +138,7 @@ class AdversarialTraining(CheckedTraining):
         self,
         x: Tensor | None = None,
         y: Tensor | None = None,
-        y_pred: Tensor | dict[Any, Any] | None = None,
+        y_pred: Tensor | dict[str, Any] | None = None,
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:

@@ -100,7 +100,7 @@ class PotatoNetwork(keras.Model):
         self,
         x: Tensor | None = None,
         y: Tensor | None = None,
-        y_pred: Tensor | dict[Any, Any] | None = None,
+        y_pred: Tensor | dict[str, Any] | None = None,
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:

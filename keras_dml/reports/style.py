@@ -27,9 +27,8 @@ PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # fo
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-METHODS: dict[
-    str, tuple[Any, Any]
-] = {  # color and dash pattern of each method, which are the same in all plots
+# Color and dash pattern of each method, which are the same in all plots.
+METHODS: dict[str, tuple[Any, Any]] = {
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),

@@ -16,17 +16,17 @@ PACKAGES = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
 def build_card(
-    about: dict[Any, Any],
+    about: dict[str, Any],
     *,
     headline: dict[str, Any],
     figures: list[Any],
-    recipe: dict[Any, Any],
-    baselines: Iterable[dict[Any, Any]] = (),
-    thresholds: Iterable[dict[Any, Any]] = (),
-    device_thresholds: Iterable[dict[Any, Any]] = (),
-    data: dict[Any, Any] | None = None,
+    recipe: dict[str, Any],
+    baselines: Iterable[dict[str, Any]] = (),
+    thresholds: Iterable[dict[str, Any]] = (),
+    device_thresholds: Iterable[dict[str, Any]] = (),
+    data: dict[str, Any] | None = None,
     **facts: Any,
-) -> dict[Any, Any]:
+) -> dict[str, Any]:
     """Builds a card without the entries that `publish` reads from the model.
 
     Args:
@@ -73,7 +73,7 @@ def build_card(
     }
 
 
-def training_record(command: str, *, seed: int, minutes: float) -> dict[Any, Any]:
+def training_record(command: str, *, seed: int, minutes: float) -> dict[str, Any]:
     """Returns the card's `recipe`: the training command, the seed, the versions and the date.
 
     Args:
@@ -92,7 +92,7 @@ def training_record(command: str, *, seed: int, minutes: float) -> dict[Any, Any
 
 def export_row(
     exported: Export, figure: str, change: float | None, by_distance: float | None = None
-) -> dict[Any, Any]:
+) -> dict[str, Any]:
     """Returns an entry of a card's `exports`.
 
     Args:

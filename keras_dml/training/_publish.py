@@ -35,7 +35,7 @@ def publish(
     golden_recordings: Recordings,
     curves: pathlib.Path | None = None,
     files: Sequence[pathlib.Path] = (),
-) -> dict[Any, Any]:
+) -> dict[str, Any]:
     """Writes a trained model into its folder of the zoo.
 
     The card's `model`, `embedding` and `golden` are read from the model. The new files are written
@@ -105,7 +105,7 @@ def publish(
     return card
 
 
-def update(folder: Path, **changes: Any) -> dict[Any, Any]:
+def update(folder: Path, **changes: Any) -> dict[str, Any]:
     """Changes keys of a published card, and writes the page of the model again.
 
     Args:

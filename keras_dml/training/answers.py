@@ -49,7 +49,7 @@ class Answers:
             interval = self._bootstrap(self.right)
         return [{"metric": "accuracy", "value": float(self.right.mean()), "ci95": interval}]
 
-    def baselines(self, methods: Mapping[str, tuple[Any, ...]]) -> list[dict[Any, Any]]:
+    def baselines(self, methods: Mapping[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
         """Returns a card's `baselines`.
 
         Args:

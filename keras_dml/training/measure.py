@@ -44,7 +44,7 @@ class Measurement:
         """Returns the measured part of a card's `headline`."""
         return pooled.headline(self.trials)
 
-    def baselines(self, methods: Mapping[str, tuple[Any, ...]]) -> list[dict[Any, Any]]:
+    def baselines(self, methods: Mapping[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
         """Returns a card's `baselines`.
 
         Args:
@@ -149,7 +149,7 @@ def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) ->
 
 def figures(
     distances: np.ndarray, subjects: Sequence[Any], sessions: Sequence[Any]
-) -> list[dict[Any, Any]]:
+) -> list[dict[str, Any]]:
     """Computes the figures of both protocols, for 1 and for 5 observed recordings.
 
     All test people are enrolled. In the stricter protocol, people with fewer than five recordings
@@ -183,7 +183,7 @@ def figures(
 
 def proportion(
     protocol: str, metric: str, value: float, trials: int, **keys: Any
-) -> dict[Any, Any]:
+) -> dict[str, Any]:
     """Returns a row of a card's `figures` for a fraction of trials.
 
     The row contains the binomial standard error of the fraction.
@@ -206,7 +206,7 @@ def proportion(
     }
 
 
-def summary(figures: list[dict[Any, Any]]) -> str:
+def summary(figures: list[dict[str, Any]]) -> str:
     """Formats figures as lines of text."""
     hidden = ("protocol", "n", "metric", "value", "stderr", "trials", "folds")
     return "\n".join(

@@ -100,7 +100,7 @@ def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike)
 
 def thresholds(
     trials: Trials, groups: Mapping[str, Mapping[Any, Any]] | None = None
-) -> list[dict[Any, Any]]:
+) -> list[dict[str, Any]]:
     """Computes a card's `thresholds`. Rates that need more trials are omitted.
 
     Args:
@@ -122,7 +122,7 @@ def thresholds(
 
 def carried_thresholds(
     trials: Trials, unit: float, offset: float, words: str
-) -> list[dict[Any, Any]]:
+) -> list[dict[str, Any]]:
     """Computes a card's `thresholds` from trials of a cross-validation.
 
     Args:
@@ -139,7 +139,7 @@ def carried_thresholds(
     return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
 
 
-def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict[Any, Any]:
+def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict[str, Any]:
     """Computes the card's `imposters`: mean and standard deviation of the scores of false claims.
 
     Args:
@@ -156,7 +156,7 @@ def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) 
 
 def certificate(
     certified: evaluation.FalseAccepts | evaluation.Certificate, far: float
-) -> dict[Any, Any]:
+) -> dict[str, Any]:
     """Describes for a card how uncertain the false accept rate of a threshold is.
 
     Args:

@@ -68,7 +68,7 @@ class Runs:
             ) from error
 
     def make(
-        self, plan: Sequence[dict[str, Any]], run: Callable[[dict[Any, Any]], Any], description: str
+        self, plan: Sequence[dict[str, Any]], run: Callable[[dict[str, Any]], Any], description: str
     ) -> list[Any]:
         """Returns the results of all runs of a plan, in order. Does not repeat finished runs.
 

@@ -340,7 +340,7 @@ def _digits(bounds):
     return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
-def read_json(path: pathlib.Path) -> dict[Any, Any]:
+def read_json(path: pathlib.Path) -> dict[str, Any]:
     """Reads a JSON file.
 
     A number that is too large for a float becomes infinity. `schema.validate` then raises an error

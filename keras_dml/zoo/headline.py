@@ -105,7 +105,7 @@ def described(baseline: dict[str, Any]) -> str:
 
 
 def table(
-    card: dict[str, Any], describe: Callable[[dict[Any, Any]], str] = described
+    card: dict[str, Any], describe: Callable[[dict[str, Any]], str] = described
 ) -> tuple[list[str], list[list[str]]]:
     """Returns a table with a row for the model and a row for each baseline.
 

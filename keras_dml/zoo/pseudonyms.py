@@ -9,7 +9,7 @@ COST = 2**12  # cost of scrypt, about 10 ms per name, which slows down tests of 
 BYTES = 16
 
 
-def numbered(names: Iterable[str]) -> dict[Any, Any]:
+def numbered(names: Iterable[str]) -> dict[str, Any]:
     """Returns entries for the `data` of a card that do not contain the names of the people.
 
     Args:
@@ -32,7 +32,7 @@ class TrainedOn:
         data: Entry `data` of a card.
     """
 
-    def __init__(self, data: dict[Any, Any]) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         digests = data.get("digests")
         self._salt = None if digests is None else bytes.fromhex(digests["salt"])
         people = data.get("train_subjects", ()) if digests is None else digests["people"]

@@ -77,7 +77,7 @@ def load(name: Path) -> keras.Model:
     return model
 
 
-def card_of(model: keras.Model) -> dict[Any, Any] | None:
+def card_of(model: keras.Model) -> dict[str, Any] | None:
     """Returns the card of a model that `load` returned, or None.
 
     The function also accepts the encoder of such a model.

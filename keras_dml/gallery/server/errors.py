@@ -6,9 +6,8 @@ from keras_dml import _messages
 from keras_dml._typing import Path
 from keras_dml.gallery.server.threads import Busy
 
-STATUSES: dict[
-    type[Exception], int
-] = {  # the first type that fits decides; clients see the message of the error
+# The first type that fits decides. Clients see the message of the error.
+STATUSES: dict[type[Exception], int] = {
     KeyError: 404,
     TimeoutError: 503,
     ImportError: 501,

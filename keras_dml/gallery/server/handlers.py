@@ -320,7 +320,7 @@ class Handlers:
         self,
         client: requests.Client,
         sent: requests.Sent,
-        function: Callable[[Any, dict[Any, Any]], Any],
+        function: Callable[[Any, dict[str, Any]], Any],
         most: int = uploads.MOST_FILES,
     ) -> tuple[Any, list[str]]:
         """Reads the files of a request, and calls a function in the thread of the gallery.

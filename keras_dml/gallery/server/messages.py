@@ -52,7 +52,7 @@ def write_pieces(stream: BinaryIO, pieces: list[Recording]) -> None:
     stream.flush()
 
 
-def read_pieces(stream: BinaryIO, heads: list[dict[Any, Any]], path: Path) -> list[Recording]:
+def read_pieces(stream: BinaryIO, heads: list[dict[str, Any]], path: Path) -> list[Recording]:
     """Reads the numbers of the pieces of a recording.
 
     Args:

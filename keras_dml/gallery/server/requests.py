@@ -64,7 +64,7 @@ def reader(model: type[BaseModel]) -> Callable[..., Any]:
     return read
 
 
-def described(model: type[BaseModel]) -> dict[Any, Any]:
+def described(model: type[BaseModel]) -> dict[str, Any]:
     """Returns the OpenAPI description of the body of a request with recordings.
 
     Args:

@@ -68,9 +68,9 @@ class Trained:
     method: str
     leaderboard: list[Any]
     card: dict[str, Any]
-    refused: dict[Any, Any]
+    refused: dict[str, str]
     not_exported: str | None = None
-    notes: dict[Any, Any] = dataclasses.field(default_factory=dict)
+    notes: dict[str, int] = dataclasses.field(default_factory=dict)
     resampled_hz: float | None = None
 
     def __str__(self) -> str:

@@ -77,7 +77,7 @@ def describe_too_few(people: int, measurable: int) -> str:
     )
 
 
-def rate_support(method: Evaluation) -> dict[Any, Any]:
+def rate_support(method: Evaluation) -> dict[str, Any]:
     """Computes which false accept rates the number of people supports.
 
     Args:
@@ -103,7 +103,7 @@ def rate_support(method: Evaluation) -> dict[Any, Any]:
     }
 
 
-def describe_support(support: dict[Any, Any]) -> str:
+def describe_support(support: dict[str, Any]) -> str:
     """Describes in words which false accept rates the number of people supports.
 
     Args:
@@ -125,8 +125,8 @@ def describe_support(support: dict[Any, Any]) -> str:
 
 
 def build(
-    trained: TrainedModel, gate: dict[Any, Any], command: str, minutes: float
-) -> dict[Any, Any]:
+    trained: TrainedModel, gate: dict[str, Any], command: str, minutes: float
+) -> dict[str, Any]:
     """Builds the card without the entries that `publish` reads from the model.
 
     Args:
@@ -187,7 +187,7 @@ def _people(trained):
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
 
-def thresholds(trained: TrainedModel) -> dict[Any, Any]:
+def thresholds(trained: TrainedModel) -> dict[str, Any]:
     """Computes the card's `thresholds` and `imposters`.
 
     The values are computed with the models of the groups and converted to units of the model that

@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Evaluation:
     method: Method
     parts: tuple[Trials, ...]
     seconds: float
-    nested: dict[Any, Any] = dataclasses.field(default_factory=dict)
+    nested: dict[tuple[int, int], Trials] = dataclasses.field(default_factory=dict)
 
     @property
     def trials(self) -> Trials:

@@ -35,7 +35,7 @@ def remove(folder: pathlib.Path) -> None:
         path(folder, numbers).unlink(missing_ok=True)
 
 
-def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[Any, Any], str | None]:
+def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[str, Any], str | None]:
     """Writes TFLite files that contain only builtin operators, and adds them to the card.
 
     Args:

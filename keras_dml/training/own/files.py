@@ -46,8 +46,8 @@ class Files(NamedTuple):
     channels: tuple[Any, ...]
     units: tuple[Any, ...]
     rate_hz: float
-    refused: dict[Any, Any]
-    notes: dict[Any, Any]
+    refused: dict[str, str]
+    notes: dict[str, int]
     resampled_hz: float | None = None
 
 

@@ -51,7 +51,7 @@ class Learner(NamedTuple):
     model: keras.Model
     batches: keras.utils.PyDataset
     optimization: training.Optimization
-    compiled: dict[Any, Any]
+    compiled: dict[str, Any]
     callbacks: tuple[Any, ...] = ()
 
 
