@@ -213,7 +213,8 @@ class Threshold:
         """Returns how many people another rate needs, as a smallest and a largest estimate.
 
         Args:
-            far: Other false accept rate, see `keras_dml.evaluation.Certificate.people_needed`.
+            far: Wanted false accept rate. `keras_dml.evaluation.Certificate.people_needed`
+                explains the estimates.
         """
         counted = evaluation.FalseAccepts(
             self.value, self.far, self.far_ci95, self.people, self.trials, self.independent

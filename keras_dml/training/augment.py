@@ -55,7 +55,7 @@ def mix_channels(
     batch, the encoder cannot distinguish the pairs by their mixing, so the task is harder.
 
     Args:
-        batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
+        batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.
         rng: `numpy.random.Generator`.
         size: Standard deviation of the change of the matrix. 0 for no change.
         together: Probability that one matrix mixes the whole batch.
@@ -76,7 +76,7 @@ def filter_pairs(
     the means and thereby gravity, and it commutes with rotations of the sensor.
 
     Args:
-        batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
+        batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.
         rng: `numpy.random.Generator`.
         size: Standard deviation of the random changes of the filter taps; 0 for no change.
         taps: Length of the filter in steps, an odd number.

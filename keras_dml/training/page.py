@@ -355,14 +355,15 @@ def _certificate(row, unit):
     """
     certificate = row["certificate"]
     needed = " ".join(
-        f"A threshold for a FAR of {100 * float(far):g} % needs "
+        f"A threshold for a FAR of {100 * float(far):g} % needs an estimated "
         f"{catalog.people_in_words(count)} {unit}."
         for far, count in certificate["people_needed"].items()
     )
     return (
-        f"Threshold for a FAR of {100 * row['far']:g} %: the trials of the {row['people']} {unit} "
-        f"carry as much information as {certificate['independent']:,.0f} independent pairs of "
-        f"{unit}. The 95 % confidence interval of the FAR on as many other {unit} is "
+        f"The threshold for a FAR of {100 * row['far']:g} % was set with the trials of "
+        f"{row['people']} {unit}. These trials carry as much information as "
+        f"{certificate['independent']:,.0f} independent pairs of {unit}. "
+        f"The 95 % confidence interval of the FAR on as many other {unit} is "
         f"{catalog.percents(certificate['ci95'])}. {row['people']} such {unit} are enough to set "
         f"a threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
         f"{f' {needed}' if needed else ''}"

@@ -149,7 +149,7 @@ def claims_among(scores, owner, people, genuine):
     Args:
         scores: Scores, shape `(recordings, windows, people)`.
         owner: Number of the person of each recording.
-        people: Numbers of the people in the group.
+        people: Ids of the people in the group, as whole numbers.
         genuine: Whether to return genuine claims. If False, all imposter claims.
     """
     rows = np.flatnonzero(np.isin(owner, people))

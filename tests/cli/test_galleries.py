@@ -845,7 +845,7 @@ def test_a_threshold_less_strict_than_the_card_is_noted_once(
     words = ("calibrate", tmp_path / "a.db", tmp_path / "volunteers", "--far")
     assert command(*words, "0.1", "--model", "vowels_qp_wl")[0] == 0
     messages = [note for note in notes if "less strict" in note]
-    assert len(messages) == is_told and all("FAR 1 %" in note for note in messages)
+    assert len(messages) == is_told and all("false accept rate of 1 %" in note for note in messages)
     notes.clear()
     assert command(*words, "0.05")[0] == 0
     assert not any("less strict" in note for note in notes)

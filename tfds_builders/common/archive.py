@@ -59,7 +59,8 @@ class _Folder(Source):
 
 def _refuse(error: OSError) -> NoReturn:
     raise ArchiveError(
-        f"{error.filename} cannot be read: {error.strerror}. Get read permission, or remove it."
+        f"{error.filename} cannot be read: {error.strerror}. Make the file readable, or remove "
+        "the file."
     ) from error
 
 

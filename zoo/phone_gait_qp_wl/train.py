@@ -117,8 +117,8 @@ def choose_variants(groups, path=SEARCH):
     """
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} does not exist, from which the settings are read. Run `python -m "
-            "zoo.phone_gait_qp_wl.search` before."
+            f"The settings are read from {path}, which does not exist. Run `python -m "
+            "zoo.phone_gait_qp_wl.search` first."
         )
     names = [f"group {number}" for number in range(1, len(groups) + 1)]
     with path.open(newline="", encoding="utf-8") as file:

@@ -135,7 +135,7 @@ def test_the_page_explains_carried_thresholds(train, monkeypatch):
     page = (folder / "README.md").read_text()
     assert "carried over" in page and "that were not used to train the model" not in page
     assert "30 people in groups carry as much" in page
-    assert "Threshold for a FAR of 5 %: the trials of the 30 people" in page
+    assert "threshold for a FAR of 5 % was set with the trials of 30 people" in page
     assert row["certificate"]["independent"] > 15
     recordings, people = recordings_of(40)
     known, others = recordings[:120], recordings[120:]
