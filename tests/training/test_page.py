@@ -72,7 +72,8 @@ def test_a_threshold_gives_the_supported_rates():
         "The threshold for a FAR of 1 % was set with the trials of 36 people. These trials carry "
         "as much information as 170 independent pairs of people. The 95 % confidence interval "
         "of the FAR on as many other people is 0.2 to 3.1 %. 36 such people are enough "
-        "to set a threshold for a FAR of 1.8 % or more. A threshold for a FAR of 0.1 % needs an estimated 134 to 6,000 people."
+        "to set a threshold for a FAR of 1.8 % or more. A threshold for a FAR of 0.1 % "
+        "needs an estimated 134 to 6,000 people."
     ) in section
     assert "independent pairs" not in page.thresholds(card)
     assert "use the larger number" not in section
