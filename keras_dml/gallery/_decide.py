@@ -2,9 +2,9 @@
 
 This file reads `model.tflite`, `gallery.npz` and `golden.npz` in its own folder.
 
-    python decide.py RECORDING.npy ...           identifies; exit 0, or 1 for a stranger
-    python decide.py PERSON RECORDING.npy ...    verifies; exit 0 if accepted, 1 if rejected
-    python decide.py                             checks that scores are equal to the gallery's
+    python decide.py RECORDING.npy ...           identifies a person (exit 0, or 1 for a stranger)
+    python decide.py PERSON RECORDING.npy ...    verifies a person (exit 0, or 1 if rejected)
+    python decide.py                             checks that this device computes correct scores
 
 If several recordings are given, they must be from the same moment, and the script makes one
 decision for all of them. After an error, the exit status is 2.
@@ -40,9 +40,9 @@ class Gallery:
     def scores(self, *recordings: np.ndarray) -> dict[str, float]:
         """Computes the score of recordings for each person.
 
-        A score is the least distance to the person's enrolled recordings, averaged over
-        `recordings`. It is infinite if a recording is nearer to a stored imposter of the person
-        than to the enrolled recordings.
+        The score is the distance from each of `recordings` to the nearest enrolled recording of the
+        person, averaged over `recordings`. The score is infinite if one of `recordings` is nearer
+        to a stored imposter recording than to the person's enrolled recordings.
         """
         distances = np.stack([self._distances(recording) for recording in recordings])
         scores = {}
@@ -54,11 +54,11 @@ class Gallery:
         return scores
 
     def verify(self, person: str, *recordings: np.ndarray) -> bool:
-        """Returns whether recordings from one moment belong to a person."""
+        """Returns True if recordings from one moment are accepted as recordings of a person."""
         return self.scores(*recordings)[person] <= self.threshold
 
     def identify(self, *recordings: np.ndarray) -> str | None:
-        """Returns the person who made recordings at one moment, or None for a stranger.
+        """Returns the name of the person who made recordings at one moment, or None for a stranger.
 
         Raises:
             ValueError: If two people have equal scores.
@@ -69,7 +69,7 @@ class Gallery:
             return None
         nearest = [name for name, score in scores.items() if score <= least + TIE * abs(least)]
         if len(nearest) > 1:
-            raise ValueError(f"{' and '.join(nearest)} are equally near: no decision.")
+            raise ValueError(f"{' and '.join(nearest)} are equally near, so nobody is identified.")
         return nearest[0]
 
     def _distances(self, recording):
@@ -81,11 +81,14 @@ class Gallery:
         if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT does not check this
             expected = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
             raise ValueError(
-                f"A recording is finite, of shape ({expected}); not {batch.shape[1:]}."
+                f"A recording has shape {batch.shape[1:]}. It must be finite and have shape "
+                f"({expected})."
             )
         if not self._least_steps <= batch.shape[1] <= self._most_steps:
             limits = f"at least {self._least_steps:g} and at most {self._most_steps:g}"
-            raise ValueError(f"A recording has {limits} steps; not {batch.shape[1]}.")
+            raise ValueError(
+                f"A recording has {batch.shape[1]} steps, but it must have {limits} steps."
+            )
         length = {"length": np.int32(batch.shape[1])} if "length" in inputs else {}
         probe = self._embed(**{name: batch}, **length)["embedding"]
         if self._distance_name == "affine_invariant":
@@ -96,13 +99,13 @@ class Gallery:
 def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
     """Computes the affine-invariant distances from a matrix to templates (stored embeddings).
 
-    A device has no operator that computes eigenvalues, so this function uses NumPy. It computes
-    the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a template. Small
-    eigenvalues keep more digits in this form.
+    TFLite files have no builtin operator that computes eigenvalues, so this function uses NumPy.
+    The function computes the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a
+    template. This method computes small eigenvalues more accurately.
 
     Args:
-        tangent: Upper triangle of the logarithm of the matrix x.
-        templates: Templates, matrices of shape `(n, k, k)`.
+        tangent: Upper triangle of log(x), the logarithm of the matrix x.
+        templates: Array `(n, k, k)` of n templates, which are matrices.
     """
     rows, columns = np.triu_indices(templates.shape[-1])
     log = np.zeros(templates.shape[1:])
@@ -118,7 +121,7 @@ def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
     """Compares the scores of the recording in `golden.npz` with the scores in the gallery.
 
     Returns:
-        The largest difference of two scores, and the largest difference that is allowed.
+        The largest difference between two scores of a person, and the largest allowed difference.
     """
     with np.load(pathlib.Path(folder, "golden.npz"), allow_pickle=False) as golden:
         scores = Gallery(folder).scores(golden["recording"])
@@ -127,15 +130,15 @@ def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
 
 
 def main(words: list[str]) -> bool:
-    """Runs the command. Returns whether the recordings are accepted or the check succeeds."""
+    """Runs the command. Returns True if the recordings are accepted or the check succeeds."""
     if not words:
         difference, allowed = check()
-        print(f"scores differ by {difference:.3g} from the gallery's, {allowed:.3g} is allowed")
+        print(f"scores differ by {difference:.3g}, a difference of {allowed:.3g} is allowed")
         return difference <= allowed
     person = None if words[0].endswith(".npy") else words[0]
     files = words if person is None else words[1:]
     if not files:
-        raise ValueError(f"Give recordings, in files that end in .npy; not {person!r} alone.")
+        raise ValueError(f"Received only {person!r}. Also give the recordings, in .npy files.")
     gallery, recordings = Gallery(), [np.load(file, allow_pickle=False) for file in files]
     if person is None:
         person = gallery.identify(*recordings)

@@ -10,12 +10,12 @@
 | `KERAS_DML_GALLERY_KEY`, `KERAS_DML_GALLERY_KEYS` | arguments `key` and `keys` of `Gallery` |
 | `KERAS_DML_SERVE_TOKEN_FILE` | file of tokens that allow everything, one per line |
 | `KERAS_DML_SERVE_VERIFY_TOKEN_FILE` | file of tokens that allow verification only |
-| `KERAS_DML_SERVE_SCORES` | 1: responses contain scores from 0 to 100, rounded |
+| `KERAS_DML_SERVE_SCORES` | `1`: responses contain scores, rounded to integers from 0 to 100 |
 | `KERAS_DML_SERVE_ORIGINS` | origins of other sites whose pages may send requests |
 | `KERAS_DML_SERVE_NAMES` | names of the server in addition to its addresses |
 
-Separate several origins or names by spaces. Without a file of tokens, the server answers only
-requests from the same machine.
+Separate multiple origins or names by spaces. Without a token file, the server answers only requests
+from the same machine.
 """
 
 import functools

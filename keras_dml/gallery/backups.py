@@ -1,6 +1,7 @@
-"""Makes and restores backups of galleries in SQLite files, with SQLite's online backup.
+"""Makes and restores backups of galleries in SQLite files, with the online backup of SQLite.
 
-Backups need neither the model nor the key. Encrypted embeddings stay encrypted in the copy.
+Making or restoring a backup requires neither the model nor the key of the gallery. Encrypted
+embeddings stay encrypted in the copy.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def backup(path: Path, file: Path, *, replace: bool = False) -> None:
     """Copies a gallery to a file, even while other processes use the gallery.
 
     The copy contains the state of the gallery at one moment. The copy is itself a gallery, and only
-    the owner of the file may read it. People who are removed from the original later remain in the
-    copy.
+    the owner of the file may read it. If people are later removed from the original gallery, they
+    remain in the copy.
 
     Args:
         path: Path of the gallery's file. For a gallery on a server, use `pg_dump` instead.
@@ -62,17 +63,17 @@ def restore(
 ) -> None:
     """Restores a gallery from a copy that `backup` made.
 
-    If the copy replaces a gallery, other processes that use this gallery see the whole change at
-    once. People and thresholds that were added after the backup are lost. People who were removed
-    after the backup are enrolled again.
+    If the copy replaces an existing gallery, other processes that use this gallery never see a
+    mixture of the old and the new content. People and thresholds that were added after the backup
+    are lost. People who were removed after the backup are enrolled again.
 
     Args:
         file: Path of the copy, which is not changed.
         path: Path of the gallery's file. For a gallery on a server, use `psql` instead.
         replace: Whether the copy may replace a gallery at `path`.
-        key: Key of an encrypted gallery, see `Gallery`. With this key, `restore` also calls
+        key: Key of an encrypted gallery, see `Gallery`. If a key is given, `restore` also calls
             `accept_older`. Default: `accept_older` is not called.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the copy or the folder of the gallery does not exist.
@@ -91,15 +92,16 @@ def restore(
 
 
 def accept_older(path: Path, *, key: bytes | Path, keys: Path | None = None) -> None:
-    """Accepts that an encrypted gallery is an older copy, such as a restored backup.
+    """Accepts an encrypted gallery that is an older copy, such as a restored backup.
 
-    The number of changes of an encrypted gallery is also stored next to the key file or in the file
-    of the people's keys. A gallery with fewer changes is refused until this function accepts it.
+    The number of changes to an encrypted gallery is also stored outside the gallery, next to the
+    key file or in the file with the people's keys. Other functions refuse a gallery that states
+    fewer changes, until `accept_older` accepts this gallery.
 
     Args:
         path: Path of the gallery's file, or the URL of a database.
         key: Key of the gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -115,7 +117,7 @@ def _check_file(path, tool):
     if is_url(path):
         raise ValueError(
             "A gallery on a server is backed up and restored by the tools of PostgreSQL. Use "
-            f"`{tool}`. If the gallery is encrypted, also copy the file of the people's keys."
+            f"`{tool}`. If the gallery is encrypted, also copy the file with the people's keys."
         )
 
 
@@ -171,7 +173,7 @@ def _copy(source, origin, path, replace):
 
 
 def _new_file(path):
-    """Returns a path. Raises `FileExistsError` if a file exists there."""
+    """Returns `path` as a `pathlib.Path`. Raises `FileExistsError` if the file exists."""
     place = replaceable_file(path)
     if place.exists():
         raise FileExistsError(

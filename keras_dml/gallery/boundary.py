@@ -1,4 +1,5 @@
-"""Decision thresholds of `listen`, which decides while a recording grows (sequential test)."""
+"""Decision thresholds of `listen`, which decides while a recording is still being made (sequential
+test)."""
 
 from __future__ import annotations
 
@@ -11,22 +12,23 @@ from keras_dml import _percents, evaluation
 
 @dataclasses.dataclass(frozen=True)
 class Boundary:
-    """Decision thresholds of `listen` for the scores of a recording's windows.
+    """Decision thresholds that `listen` applies to the scores of windows.
 
     Attributes:
-        far: Guaranteed false match rate for new people, on average over random groups of
-            calibration people. The rate is valid for claims of any length and for windows in any
-            order. `compute_boundary` states for which recordings the rate is guaranteed.
-        value: Largest score of a window that is accepted.
-        reject_above: Largest length-aware mean score that is not rejected before the last window,
-            see `compute_boundary`.
-        spread: Standard deviation of the scores of the windows of one false claim.
+        far: Guaranteed upper limit of the false match rate for new people, on average over random
+            groups of calibration people. The limit is valid for claims of any length and for
+            windows in any order. `compute_boundary` states for which recordings the rate is
+            guaranteed.
+        value: Largest score with which a window is accepted.
+        reject_above: Largest length-aware mean score at which a claim is not rejected before its
+            last window, see `compute_boundary`.
+        spread: Standard deviation between the window scores of one false claim.
         window: Number of time steps per window.
-        windows: Number of windows after which a claim that was not accepted is rejected.
-        seen: False match rate measured between the calibration people.
-        far_ci95: 95 % confidence interval of the false match rate that another group of the same
-            number of people would have.
-        tar: Fraction of genuine claims of the calibration people that are accepted (true accept
+        windows: Number of windows after which a claim is rejected if no window was accepted.
+        seen: False match rate that was measured between the calibration people.
+        far_ci95: 95 % confidence interval of the false match rate in other groups with the same
+            number of people.
+        tar: Fraction of the calibration people's genuine claims that are accepted (true accept
             rate).
         tar_ci95: 95 % confidence interval of `tar`.
         steps_to_accept: Median number of steps after which a genuine claim was accepted. None if
@@ -34,14 +36,15 @@ class Boundary:
         steps_to_reject: Median number of steps after which a false claim was rejected. None if no
             false claim was rejected.
         people: Number of calibration people.
-        trials: Number of false claims (imposter trials) of the calibration people.
+        trials: Number of false claims (imposter trials) between calibration people.
         enrolled: Median number of recordings per calibration person. If more recordings per person
             are enrolled, false claims are accepted more often.
-        rate_hz: Number of time steps per second of the recordings. None if the model does not state
-            this rate.
+        rate_hz: Number of time steps per second in the recordings. None if the model does not state
+            this number.
         accepts_by: `"least"` if the least score of the windows decides. `"mean"` if an earlier
-            version of the library set thresholds for mean scores. `listen` refuses such a
-            `Boundary`, because an imposter can exceed the rate by repeating one window.
+            version of the library set thresholds for the mean score of the windows. `listen`
+            refuses thresholds for mean scores, because an imposter who repeats one window is
+            accepted more often than the rate allows.
     """
 
     far: float
@@ -99,13 +102,14 @@ class Boundary:
     def __str__(self) -> str:
         unit = "steps" if self.rate_hz is None else "seconds"
         is_mean = self.accepts_by == "mean"
-        refused = "; `listen` refuses this threshold, set it again" if is_mean else ""
+        refused = ". `listen` refuses this threshold, set it again" if is_mean else ""
         return (
-            f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % "
-            f"measured, 95 % interval {_percents.interval(self.far_ci95)}, {self.people} people, "
-            f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %; {unit} in the median: "
-            f"{self._time(self.steps_to_accept)} to accept, {self._time(self.steps_to_reject)} to "
-            f"reject, {self._time(self.window * self.windows)} at most{refused}"
+            f"FAR at most {100 * self.far:g} % whenever a claim ends (measured FAR "
+            f"{100 * self.seen:.2g} %, 95 % interval {_percents.interval(self.far_ci95)}, "
+            f"{self.people} people, {self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %. "
+            f"Median {unit}: {self._time(self.steps_to_accept)} to accept, "
+            f"{self._time(self.steps_to_reject)} to reject. Longest claim: "
+            f"{self._time(self.window * self.windows)} {unit}{refused}"
         )
 
     def _time(self, steps):
@@ -121,22 +125,22 @@ def compute_boundary(
 
     A claim is accepted as soon as the score of one window is at most a threshold. The score of a
     whole claim is therefore the least score of its windows. `keras_dml.evaluation.promise` computes
-    a threshold that guarantees how often a false claim between two new people is accepted. The
-    least score does not depend on the order of the windows, and a repeated window does not change
-    it. The rate therefore remains guaranteed if an imposter repeats windows of a recording, leaves
-    windows out, or plays the windows in another order. The rate is not guaranteed if an imposter
-    tries several recordings, or changes a recording until a window matches, because each attempt is
-    one more claim.
+    the threshold. It guarantees a limit on how often false claims between two new people are
+    accepted. The least score does not depend on the order of the windows, and a repeated window
+    does not change it. The guarantee therefore remains valid if an imposter repeats windows of a
+    recording, leaves windows out, or plays the windows in another order. The guarantee is not valid
+    if an imposter tries several recordings, or changes a recording until a window matches, because
+    each attempt is another claim.
 
     A limit on the mean score of the windows, which becomes looser with more windows, would accept
-    genuine claims slightly more often. But an imposter who repeats the best window of a recording
-    lowers the mean score to the score of this window.
+    genuine claims slightly more often. However, an imposter could lower the mean score by repeating
+    the best window of a recording.
 
     A claim may be rejected before its last window. The length-aware score of k windows with the
-    mean score m is `m - s / sqrt(k)`, where s is the standard deviation between windows. The limit
-    is the largest length-aware score of a genuine claim of the n calibration people before the
-    claim was accepted. Claims above this limit are rejected. The probability that a genuine claim
-    of a new person exceeds the limit is at most 1 / (n + 1).
+    mean score m is `m - s / sqrt(k)`, where s is the standard deviation between windows. Claims
+    whose length-aware score exceeds a limit are rejected. This limit is the largest length-aware
+    score that a genuine claim of the n calibration people had before the claim was accepted. A
+    genuine claim of a new person exceeds the limit with a probability of at most 1 / (n + 1).
 
     Args:
         scores: Distance from each window to the nearest recording of the claimed person, shape
@@ -147,7 +151,7 @@ def compute_boundary(
         window: Number of time steps per window.
 
     Raises:
-        ValueError: If the people are too few to guarantee the rate.
+        ValueError: If there are too few people to guarantee the rate.
     """
     genuine = probes == claims
     count = scores.shape[1]
@@ -183,6 +187,6 @@ def compute_boundary(
 
 
 def _median_steps(crossed, window):
-    """Returns the median number of steps until claims are decided. None if no claim is decided."""
+    """Returns the median number of steps to a decision, or None if no claim is decided."""
     ever = crossed[crossed[:, -1]]
     return float(window * np.median(ever.argmax(axis=1) + 1)) if len(ever) else None

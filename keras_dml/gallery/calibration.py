@@ -1,10 +1,10 @@
 """Computes and chooses the decision thresholds of a gallery.
 
-Calibration computes a threshold from true and false claims of people who need not be enrolled. The
-model card contains thresholds, and the distribution of distances between people who were not used
-in training. A gallery that was not calibrated decides with the thresholds of the card. Calibration
-with few people combines the distribution in the card with the mean and the standard deviation of
-the distances between these people.
+Calibration computes a threshold from true and false claims. The people who make these claims need
+not be enrolled. The model card contains thresholds. The card also describes the distribution of
+distances between people who were not used in training. A gallery that was not calibrated decides
+with the thresholds of the card. Calibration with few people combines the distribution in the card
+with the mean and the standard deviation of the distances between the few people.
 """
 
 from __future__ import annotations
@@ -26,18 +26,21 @@ from keras_dml.gallery.results import MOVED, PROVISIONAL, GroupRate, Threshold
 from keras_dml.zoo import catalog, lookup
 
 # With recordings of vowels, a threshold for a false accept rate of 5 % was calibrated with 2
-# recordings per person. The rate was 10 % with 4 enrolled recordings per person and 17 % with 8.
+# recordings per person. The measured false accept rate was 10 % with 4 enrolled recordings per
+# person and 17 % with 8.
 MORE = 1.5
 LEAST_TAR = 0.5  # `warn_of_low_tar` warns if the true accept rate is lower
 USUAL = 0.01  # if nothing was calibrated, the card's threshold for this false accept rate decides
 
-# Fewest people: with three people, the mean and the standard deviation are too uncertain.
+# Smallest number of people for `moved`. With three people, the mean and the standard deviation are
+# too uncertain.
 FEWEST = 5
-# The difference between the mean and the threshold is multiplied by 1 + STRICTER / people, so that
-# the rate holds for other people after about nine of ten calibrations.
+# `moved` multiplies the difference between the mean and the threshold by 1 + STRICTER / people.
+# With this factor, about nine of ten calibrations keep the false accept rate for other people.
 STRICTER = 2.9
-# Upper bound of the false accept rate after 97.5 % of calibrations, for each rate that was asked
-# for. Measured by `python -m tests.bench.few_people` on people who were not used to find the rule.
+# For each requested false accept rate, the actual rate that 97.5 % of calibrations did not exceed.
+# The script `tests.bench.few_people` measured this rate on people who were not used to find the
+# rule.
 HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
 
 
@@ -56,8 +59,8 @@ def check_people(people: np.ndarray) -> np.ndarray:
     names, counts = np.unique(people, return_counts=True)
     if len(names) < 2 or counts.max() < 2:
         raise ValueError(
-            f"Received {len(names)} people with at most {counts.max()} recordings each. A "
-            "threshold needs two people or more, with several recordings each."
+            f"Received {len(names)} people with at most {counts.max()} recordings each. To set a "
+            "threshold, give several recordings of each of at least two people."
         )
     return names
 
@@ -73,10 +76,10 @@ def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
     seen = [name for name in names if name in trained]
     if seen:
         warnings.warn(
-            f"The model was made with {len(seen)} of these {len(names)} people, such as "
-            f"{seen[0]!r}. It may separate them better than other people, who are then accepted "
-            "more often than the rate of this threshold. Calibrate with people who were not used "
-            "to train the model.",
+            f"The model was trained with {len(seen)} of these {len(names)} people, such as "
+            f"{seen[0]!r}. The model may separate these people better than other people, so this "
+            "threshold may accept other people more often than its rate. Calibrate with people "
+            "who were not used to train the model.",
             stacklevel=3,
         )
 
@@ -84,7 +87,7 @@ def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
 def without_copies(
     recordings: list[Any], people: np.ndarray, sessions: ArrayLike | None = None
 ) -> tuple[list[Any], np.ndarray, ArrayLike | None]:
-    """Removes repeated recordings, with a `UserWarning`.
+    """Removes repeated recordings and emits a `UserWarning`.
 
     A recording that is given twice for one person counts once. A recording that is given for two
     people is removed for both people.
@@ -106,8 +109,8 @@ def without_copies(
     exclusion = f", and {len(of_two)} that belong to two people are left out" if of_two else ""
     warnings.warn(
         f"{len(first)} of these {len(recordings)} recordings occur twice, such as a recording of "
-        f"{str(people[original])!r} that equals a recording of {str(people[i])!r}. Each recording "
-        f"counts once{exclusion}.",
+        f"{str(people[original])!r} that equals a recording of {str(people[i])!r}. A repeated "
+        f"recording counts once{exclusion}.",
         stacklevel=3,
     )
     rows = [i for i in range(len(recordings)) if i not in left_out]
@@ -126,35 +129,31 @@ def usual_count(people: np.ndarray) -> int:
 
 
 def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary]) -> None:
-    """Warns if a person has far more recordings than the people of a calibration.
-
-    The warning is a `UserWarning`.
+    """Emits a `UserWarning` if a person has far more recordings than the calibration people.
 
     Args:
         counts: `{person: number of enrolled recordings}`.
-        limits: Thresholds of `verify` and of `listen` in the gallery.
+        limits: Thresholds of the gallery, for `verify` and `listen`.
     """
     set_by = min((limit.enrolled for limit in limits if limit.enrolled), default=None)
     person = max(counts, key=lambda name: counts[name], default=None)
     if set_by is None or person is None or counts[person] <= MORE * set_by:
         return
     warnings.warn(
-        f"{counts[person]} recordings of {person!r} are enrolled, but the rate was set with "
-        f"people who had {set_by} recordings each. With more recordings the nearest one is closer, "
-        f"so false claims are accepted about {counts[person] / set_by:.2g} times as often as the "
-        "rate. Calibrate with as many recordings per person as are enrolled.",
+        f"{counts[person]} recordings of {person!r} are enrolled, but the threshold was set with "
+        f"{set_by} recordings per person. With more enrolled recordings, the nearest of them is "
+        f"closer, so false claims are accepted about {counts[person] / set_by:.2g} times as often "
+        "as the rate states. Calibrate with as many recordings per person as are enrolled.",
         stacklevel=3,
     )
 
 
 def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]) -> None:
-    """Warns if people have far fewer recordings than the people of a calibration.
-
-    The warning is a `UserWarning`.
+    """Emits a `UserWarning` if people have far fewer recordings than the calibration people.
 
     Args:
         counts: `{person: number of enrolled recordings}`.
-        limits: Thresholds of `verify` and of `listen` in the gallery.
+        limits: Thresholds of the gallery, for `verify` and `listen`.
     """
     set_by = max((limit.enrolled for limit in limits if limit.enrolled), default=None)
     if set_by is None:
@@ -162,17 +161,17 @@ def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]
     fewer = [person for person, count in counts.items() if 0 < MORE * count < set_by]
     if fewer:
         warnings.warn(
-            f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, but the rate was set "
-            f"with people who had {set_by} recordings each. The true claims of {len(fewer)} of "
-            f"{len(counts)} people are rejected more often than the threshold states, because they "
-            "have so few recordings. Enroll more recordings per person, or calibrate with as few "
-            "recordings per person.",
+            f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, but the threshold was "
+            f"set with {set_by} recordings per person. With so few recordings, the true claims of "
+            f"{len(fewer)} of {len(counts)} people are rejected more often than the threshold "
+            "states. Enroll more recordings per person, or calibrate with as few recordings per "
+            "person.",
             stacklevel=3,
         )
 
 
 def warn_of_low_tar(threshold: Threshold) -> None:
-    """Emits a `UserWarning` if a threshold rejects most genuine claims of the calibration.
+    """Emits a `UserWarning` if a threshold rejects most genuine claims in the calibration.
 
     Args:
         threshold: The threshold.
@@ -182,9 +181,9 @@ def warn_of_low_tar(threshold: Threshold) -> None:
     warnings.warn(
         Message(
             "The threshold for FAR {percent:g} % accepts {accepted:.0f} % of the true claims of "
-            "these {people} people. With it the gallery rejects most people who are enrolled. Set "
-            "a threshold for a higher {far}, calibrate with more people, or enroll more "
-            "recordings of each person.",
+            "these {people} people. With this threshold, the gallery rejects most true claims of "
+            "enrolled people. Set a threshold for a higher {far}, calibrate with more people, or "
+            "enroll more recordings of each person.",
             percent=100 * threshold.far,
             accepted=100 * threshold.tar,
             people=threshold.people,
@@ -194,7 +193,8 @@ def warn_of_low_tar(threshold: Threshold) -> None:
 
 
 def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
-    """Emits a `UserWarning` if the threshold for the smallest of several rates is extrapolated.
+    """Emits a `UserWarning` if several rates have thresholds and the threshold for the smallest
+    rate is extrapolated.
 
     Args:
         thresholds: `{false accept rate: threshold}`.
@@ -203,9 +203,9 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
     if len(thresholds) > 1 and thresholds[far].extrapolated:
         warnings.warn(
             Message(
-                "Without {far}, the threshold for the smallest rate decides. This rate is "
-                "{rate:g}. It is not guaranteed, because its threshold is extrapolated beyond the "
-                "rates that the people of the calibration support. Set {far}, or remove this "
+                "If you do not set {far}, the threshold for the smallest rate, {rate:g}, decides. "
+                "This rate is not guaranteed, because its threshold is extrapolated beyond the "
+                "rates for which the calibration had enough people. Set {far}, or remove this "
                 "threshold by {remove_threshold()}.",
                 rate=far,
             ),
@@ -214,17 +214,17 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
 
 
 def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
-    """Returns which recordings must not be compared with each claiming recording.
+    """Returns which pairs of recordings must not be compared in a calibration.
 
-    A recording is not compared with itself. It is not compared with recordings of the same person
-    and session either, if the person has recordings from other sessions.
+    A recording is not compared with itself. If the person has recordings from other sessions, the
+    recording is not compared with recordings from its own session either.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.
         sessions: Session of each recording, or None.
 
     Returns:
-        Booleans of shape `(claiming recordings, recordings)`, True for pairs that are not compared.
+        Booleans of shape `(recordings, recordings)`. True for pairs that are not compared.
 
     Raises:
         ValueError: If the number of sessions differs from the number of recordings.
@@ -253,11 +253,12 @@ def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.nd
 def everybodys_claims(
     distances: np.ndarray, people: np.ndarray, sessions: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Computes the scores of all genuine and false claims between recordings.
+    """Computes the scores of all claims that a recording belongs to a person.
 
-    Each recording makes one claim for each person. A genuine claim is compared with the other
-    recordings of the same person, from other sessions if there are any. A person with
-    only one recording makes no genuine claim.
+    A claim is genuine if the recording belongs to the claimed person, and false otherwise. For a
+    genuine claim, the recording is compared with the person's other recordings, and if possible
+    only with recordings from other sessions. A person with only one recording makes no genuine
+    claim.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
@@ -287,9 +288,10 @@ def calibrated(
     extrapolate: bool = False,
     card: dict[str, Any] | None = None,
 ) -> Threshold:
-    """Computes the threshold that accepts at most a fraction of the false claims.
+    """Computes the threshold for a false accept rate from the scores of claims.
 
-    If the people are too few for the rate, the threshold of the card is adapted, see `moved`.
+    If there are too few people for the rate, the threshold in the model card is adapted, see
+    `moved`.
 
     Args:
         scores: Scores of the claims, see `everybodys_claims`.
@@ -298,12 +300,12 @@ def calibrated(
         far: False accept rate, above 0 and below 1.
         enrolled: Median number of recordings per person, see `usual_count`, or None.
         groups: `{person: group}`, or None.
-        extrapolate: Whether to extrapolate the threshold if the people are too few for the rate,
+        extrapolate: Whether to extrapolate the threshold if there are too few people for the rate,
             see `keras_dml.evaluation.certificate`.
         card: Card of the model, or None.
 
     Raises:
-        ValueError: If the people are too few for the rate, and the card cannot be used either.
+        ValueError: If there are too few people for the rate, and the card cannot be used either.
     """
     genuine = probes == claimed
     people = probes[~genuine], claimed[~genuine]
@@ -332,7 +334,8 @@ def calibrated(
 
 
 def _moved_certificate(card, far, scores, people):
-    """Returns the result of `moved` as an `evaluation.Certificate`, or None without a result."""
+    """Returns the result of `moved` as an `evaluation.Certificate`, or None if `moved` returns
+    None."""
     limit = moved(card, far, scores, people)
     if limit is None:
         return None
@@ -366,7 +369,7 @@ def _group_rates(scores, people, value, groups):
     if not names:
         raise ValueError(
             Message(
-                "{groups} has none of the {count} people, but it must name the group of each "
+                "{groups} names none of the {count} people, but it must name the group of each "
                 "person, {{person: group}}.",
                 count=len(set(people[0])),
             )
@@ -382,9 +385,9 @@ def _group_rates(scores, people, value, groups):
         group_rates.append(GroupRate(str(group), rates.rate, *rates.ci95, rates.people))
     if single:
         warnings.warn(
-            f"{len(single)} of these {len(names)} groups have one person, such as "
-            f"{str(single[0])!r}. Such a group has no rate, because nobody else in the group "
-            "claims to be that person.",
+            f"{len(single)} of these {len(names)} groups have only one person, such as "
+            f"{str(single[0])!r}. A group with one person has no false accept rate, because "
+            "nobody else in the group claims to be that person.",
             stacklevel=4,
         )
     return tuple(group_rates)
@@ -407,7 +410,7 @@ def provisional_by_name(model: str | None) -> dict[float, Threshold]:
     """Returns the thresholds in the card of a named model. Does not load the model.
 
     Args:
-        model: Name or path of the model, as a gallery stores it. None: the result is empty.
+        model: Name or path of the model, as a gallery stores it. If None, the result is empty.
     """
     if model is None:
         return {}
@@ -423,8 +426,8 @@ class Moved(NamedTuple):
     """Threshold of a model card after it was adapted to the distances between a few people.
 
     Attributes:
-        value: The threshold, a distance.
-        ci95: 95 % interval of the false accept rates of calibrations that are repeated with other
+        value: The threshold, which is a distance.
+        ci95: 95 % interval of the false accept rate, if the calibration is repeated with other
             people.
     """
 
@@ -438,10 +441,10 @@ def moved(
     scores: np.ndarray,
     people: tuple[np.ndarray, np.ndarray],
 ) -> Moved | None:
-    """Computes a threshold from a model card and the false claims of few people.
+    """Adapts the threshold in a model card to the false claims of few people.
 
     The threshold is `t = m + (1 + 2.9 / n) (q - m') s / s'`. Here n is the number of people, and m
-    and s are the mean and the standard deviation of the scores of their false claims. The card
+    and s are the mean and the standard deviation of the scores for their false claims. The card
     contains the threshold q for the rate, and the mean m' and the standard deviation s' of imposter
     scores.
 
@@ -487,12 +490,12 @@ def choose_threshold(
     far: float | None,
     card_thresholds: dict[float, Threshold],
 ) -> Threshold:
-    """Returns the largest accepted score for a false accept rate.
+    """Returns the `Threshold` for a false accept rate.
 
     Args:
         thresholds: Calibrated thresholds, `{false accept rate: threshold}`.
-        far: The false accept rate. Default: the smallest calibrated rate, or `USUAL` if the
-            thresholds of the card decide.
+        far: The false accept rate. Default: the smallest calibrated rate. If nothing was calibrated
+            and the card has a threshold for the rate `USUAL`, the default is `USUAL`.
         card_thresholds: Thresholds of the model card, `{false accept rate: threshold}`, which are
             used if nothing was calibrated.
 
@@ -530,8 +533,8 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if not boundaries:
         raise ValueError(
             Message(
-                "No decision threshold for growing recordings is set. Use {calibrate_listening()} "
-                "with recordings of people who were not used to train the model."
+                "No decision threshold of `listen` is set. Use {calibrate_listening()} with "
+                "recordings of people who were not used to train the model."
             )
         )
     if far is not None and far not in boundaries:
@@ -548,7 +551,8 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
             Message(
                 "An earlier version of keras-dml set the decision threshold for FAR {percent:g} "
                 "%, and applied it to mean scores. An imposter who repeats one window would be "
-                "accepted more often. Set the threshold again by {calibrate_listening()}.",
+                "accepted more often than this rate allows. Set the threshold again by "
+                "{calibrate_listening()}.",
                 percent=100 * boundary.far,
             )
         )
@@ -556,7 +560,7 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
 
 
 def not_calibrated(far: float, thresholds: Iterable[float]) -> Message:
-    """Returns the error message for a false accept rate that was not calibrated."""
+    """Returns the error message for a false accept rate without a calibrated threshold."""
     return Message(
         "{far} is {value!r}, but it must be a rate that was calibrated: {rates}.",
         value=far,

@@ -37,8 +37,8 @@ class DeviceGallery:
         templates: Number of templates (stored embeddings).
         far: False accept rate of the threshold.
         threshold: Largest score that is accepted.
-        difference: Largest difference between a score from the exported files and the score from
-            the gallery, for a test recording. The difference is a fraction of the largest score.
+        difference: Largest difference between scores of a test recording from the exported files
+            and from the gallery, as a fraction of the largest score.
         bytes: Total size of all files, in bytes.
         model: The `keras_dml.export.Export` of the model's file.
         extrapolated: See `Threshold.extrapolated`.
@@ -75,26 +75,29 @@ def export_tflite(
     The folder contains these files:
 
     - `model.tflite`: the model with builtin operators, see `keras_dml.export.tflite`. The signature
-      `distance` compares the embedding of a new recording with the templates.
-    - `gallery.npz`: the arrays `templates` of shape (n, ...), the stored embeddings; `owner` (n,),
-      the index of the person of each template; `enrolled` (n,), True for enrolled templates and
-      False for imposters that `reject` stored; `people`, the names; `threshold`; and `distance`.
-    - `decide.py`: a script that verifies and identifies. It needs NumPy and ai-edge-litert.
+      `distance` computes the distances from the embedding of a new recording to the templates.
+    - `gallery.npz`: arrays. `templates` (n, ...) contains the stored embeddings, and `owner` (n,)
+      contains the index of each template's person. `enrolled` (n,) is True for enrolled templates
+      and False for templates that `reject` stored. `people` contains the names. The other arrays
+      include `threshold` and `distance`.
+    - `decide.py`: a script that verifies and identifies people. The script needs NumPy and
+      ai-edge-litert.
     - `golden.npz`: a test recording and its scores in the gallery. `python decide.py` compares
       these scores with scores that it computes on the device.
     - `gallery.json`: the threshold, the decision rule in words and the inputs of the model, for
       programs in other languages.
 
     The folder contains unencrypted embeddings and names, which are personal data. Before the folder
-    gets its final name, this function runs `decide.py` in another process, and compares its scores
-    for the test recording with the gallery.
+    gets its final name, this function runs `decide.py` in another process. Then the function
+    compares the scores that `decide.py` computes for the test recording with the scores from the
+    gallery.
 
     Args:
         gallery: An open `Gallery`.
         folder: Path of the folder to write. A folder that this function wrote is replaced.
         quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates are
             not quantized, so scores computed with a quantized model differ from the scores of the
-            gallery. With float16, the scores differ by a thousandth.
+            gallery. With float16, the scores differ by about a thousandth.
         far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
         representative: Recordings that calibrate the quantization `"int8"`.
 
@@ -103,9 +106,10 @@ def export_tflite(
 
     Raises:
         TypeError: If `gallery` is not a `Gallery`.
-        ValueError: If nobody is enrolled, nothing was calibrated, a device cannot compute the
-            distance of the threshold, the files decide differently, or `folder` exists and was not
-            written by this function. See also `keras_dml.export.tflite`.
+        ValueError: If nobody is enrolled, no threshold was calibrated, a device cannot compute the
+            distance for which the threshold was set, the files give different scores than the
+            gallery, or `folder` exists and was not written by this function. See also
+            `keras_dml.export.tflite`.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
         OSError: If the folder cannot be written.
         ImportError: If LiteRT is not installed.
@@ -161,7 +165,8 @@ def _place(path):
 
 
 def _people(gallery):
-    """Returns the arrays of `gallery.npz`, for people with at least one enrolled recording."""
+    """Returns the arrays for `gallery.npz`. They contain all people with at least one enrolled
+    recording."""
     gallery._check_anybody(gallery._templates())
     distance = gallery._model.distance
     _check_distance(distance)
@@ -194,8 +199,8 @@ def _check_distance(distance):
     """Raises `ValueError` for a distance that the exported folder cannot compute."""
     if distance.device_distance not in (None, distance.name) and distance.name != AFFINE_INVARIANT:
         raise ValueError(
-            f"The model of the gallery compares by the distance {distance.name!r}, but a file for "
-            f"a device compares by the distance {distance.device_distance!r}, for which no "
+            f"The model of the gallery uses the distance {distance.name!r}, but a file for a "
+            f"device can only use the distance {distance.device_distance!r}, for which no "
             f"threshold is set. Train the model with the distance {distance.device_distance!r}, "
             "and calibrate again."
         )
@@ -214,9 +219,9 @@ def _golden(gallery, count):
     if not finite:
         raise ValueError(
             Message(
-                "{path} gives no score to test the files for a device, because for every person a "
-                "recording of noise is nearest to an imposter recording that {reject()} stored. "
-                "Enroll more recordings.",
+                "The files for a device cannot be tested with {path}. For every person, the test "
+                "recording, which is noise, is nearest to an imposter recording that {reject()} "
+                "stored. Enroll more recordings.",
                 path=gallery.path,
             )
         )
@@ -229,7 +234,8 @@ def _golden(gallery, count):
 
 
 def _difference(folder, golden, allowed):
-    """Returns the largest difference between the scores of the files and of the gallery."""
+    """Returns the largest difference between a score from the exported files and a score from the
+    gallery."""
     np.savez(folder / GOLDEN, **golden, tolerance=allowed)
     code = "import sys; sys.path.insert(0, sys.argv[1]); import decide; print(*decide.check())"
     process = subprocess.run(
@@ -237,14 +243,14 @@ def _difference(folder, golden, allowed):
     )
     if process.returncode:
         reason = (process.stderr.strip().splitlines() or [f"status {process.returncode}"])[-1]
-        raise RuntimeError(f"{DECIDE} cannot decide by the written files: {reason}.")
+        raise RuntimeError(f"{DECIDE} fails with the written files: {reason}.")
     difference = float(process.stdout.split()[0])
     if not difference <= allowed:
         raise parity.ParityError(
             Message(
-                "The files do not decide as the gallery: the scores of a recording differ by "
-                "{difference:.3g}, more than {allowed:.3g}. Nothing was written. Use "
-                "{quantization=None}, which writes float32 and is exact.",
+                "The files do not decide as the gallery does. The scores of a test recording "
+                "differ by {difference:.3g}, but at most {allowed:.3g} is allowed. Nothing was "
+                "written. Use {quantization=None}, which writes exact float32 weights.",
                 difference=difference,
                 allowed=allowed,
             )
@@ -253,7 +259,7 @@ def _difference(folder, golden, allowed):
 
 
 def _bound(quantization):
-    """Returns the largest allowed difference of scores, as a fraction of the largest score."""
+    """Returns the largest allowed difference between scores, as a fraction of the largest score."""
     bounds = parity.BOUNDS[quantization]
     return MARGIN * max(bounds.embedding, bounds.similarity, LEAST_TOLERANCE)
 
@@ -262,9 +268,10 @@ def _about(gallery, threshold, people):
     """Returns the content of `gallery.json`."""
     contract = inputs.from_model(gallery.model).contract
     rule = (
-        "accept if the mean, over the observed recordings, of the least distance to the enrolled "
-        f"recordings of the person is at most {threshold.value:.6g}, unless an observed recording "
-        "is nearer to a recording that `reject` stored as an imposter of the person"
+        "compute the distance from each observed recording to the nearest enrolled recording of "
+        "the person, and accept if the mean of these distances is at most "
+        f"{threshold.value:.6g}, unless an observed recording is nearer to a recording that "
+        "`reject` stored as an imposter of the person"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
@@ -280,10 +287,10 @@ def _about(gallery, threshold, people):
 
 
 def _distance_in_words(distance):
-    """Returns the name of the distance, and the function that computes it, in words."""
+    """Describes in words the distance and the function that computes it."""
     if distance.name == AFFINE_INVARIANT:
         return (
-            f"{AFFINE_INVARIANT}, by `affine_invariant` of {DECIDE}; the signature `distance` of "
+            f"{AFFINE_INVARIANT}, by `affine_invariant` of {DECIDE}. The signature `distance` of "
             f"{MODEL} computes log_euclidean, for which the threshold was not set"
         )
     return f"{distance.name or 'the distance of the model'}, by `distance` of {MODEL}"

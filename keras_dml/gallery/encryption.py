@@ -3,11 +3,10 @@
 A random key for each person encrypts the templates of this person. The key of the gallery encrypts
 only the keys of the people. If a person's key is destroyed, nobody can read the person's templates
 any more, not even in backups (crypto shredding). The cipher is AES-256-GCM of the package
-`cryptography` with random nonces. Each ciphertext is authenticated together with its purpose: the
-gallery, the name of the person, and whether the template is enrolled. A ciphertext that another
-program has moved to another row is therefore refused, and so is a ciphertext of a person whom
-another program has renamed. Names, numbers of recordings, dates, thresholds and the name of the
-model are not encrypted.
+`cryptography` with random nonces. Each ciphertext is authenticated together with the gallery, the
+name of the person, and whether the template is enrolled. Decryption therefore fails if another
+program has moved a ciphertext to another row or has renamed the person. Names, numbers of
+recordings, dates, thresholds and the name of the model are not encrypted.
 """
 
 import base64
@@ -32,7 +31,7 @@ KEYRING = "keyring:"
 SERVICE = "keras-dml"  # name of the service in the keyring
 BYTES = 32  # size of a key
 NONCE_BYTES = 12
-ITSELF = 0  # number of the row that shows whether the key of the gallery is right
+ITSELF = 0  # number of the row that tests the key of the gallery
 MOST_MARKS = 1000  # marks `?` in a statement. For more people, all keys are read.
 
 
@@ -41,7 +40,8 @@ class DecryptionError(ValueError):
 
 
 class GalleryKey:
-    """Key of a gallery: a cipher, and a derived key for seals. Does not store the secret itself.
+    """Cipher and seal key that are made from the secret key of a gallery. Does not store the secret
+    key.
 
     Args:
         secret: Key of 32 bytes.
@@ -49,7 +49,7 @@ class GalleryKey:
 
     Attributes:
         cipher: AES-256-GCM with the key.
-        seals: Key for the seals, which HKDF derives (RFC 5869).
+        seals: Key for the seals, which HKDF (RFC 5869) derives from `secret`.
         path: Path of the file from which the key was read, or None.
 
     Raises:
@@ -70,10 +70,11 @@ def read_key(key: bytes | Path | None) -> GalleryKey | None:
     """Reads the key of a gallery.
 
     Args:
-        key: Key of 32 bytes; or the path of a file of 32 bytes, raw or in base64; or
-            `"keyring:NAME"` for the password NAME of the service `keras-dml` in the system's
-            keyring, in base64. Default: the value of the environment variable
-            KERAS_DML_GALLERY_KEY, in base64, if the variable is set.
+        key: Key of 32 bytes, the path of a file, or `"keyring:NAME"`. The file contains the 32
+            bytes, raw or in base64. `"keyring:NAME"` selects the password NAME of the service
+            `keras-dml` in the system's keyring, which contains the key in base64. Default: the
+            value of the environment variable KERAS_DML_GALLERY_KEY, in base64, if the variable is
+            set.
 
     Returns:
         The key, or None if no key is given.
@@ -172,11 +173,13 @@ def aes(key: bytes) -> "AESGCM":
 
 
 def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
-    """Checks that a key is given if, and only if, the gallery is encrypted.
+    """Checks that a key is given for an encrypted gallery, and that no key is given for other
+    galleries.
 
     Args:
         path: Path of the gallery, for error messages.
-        mark: Mark of an encrypted gallery in the table `about`. None for an unencrypted gallery.
+        mark: Value in the table `about` that marks an encrypted gallery. None if the gallery is not
+            encrypted.
         key: Output of `read_key`.
 
     Raises:
@@ -203,11 +206,12 @@ def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
 
 
 def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> None:
-    """Checks that a file of people's keys is given if, and only if, the gallery needs one.
+    """Checks that a file with people's keys is given if the gallery needs this file, and not
+    otherwise.
 
     Args:
         key: Output of `read_key`.
-        keys: Path of the file of keys, or None.
+        keys: Path of the file with the people's keys, or None.
         is_server: Whether the gallery is on a server.
 
     Raises:
@@ -238,28 +242,28 @@ class Keys:
     Args:
         cipher: AES-256-GCM with the key of the gallery.
         gallery: Text that identifies the gallery.
-        file: File of keys that contains the table. None: the gallery contains the table.
+        file: File that contains the table. If None, the gallery contains the table.
     """
 
     def __init__(self, cipher: "AESGCM", gallery: str, file: "SQLiteFile | None" = None):
         self._cipher, self._gallery, self._file = cipher, gallery, file
 
     def begin(self, run: "Run") -> None:
-        """Writes the row from which `check` recognizes the key of the gallery."""
+        """Writes the row by which `check` tests whether a key is the key of the gallery."""
         self._write(run, ITSELF, _encrypt(self._cipher, b"", self._purpose("gallery")))
 
     def check(self, run: "Run") -> None:
-        """Raises `DecryptionError` if the cipher has another key than the gallery."""
+        """Raises `DecryptionError` if the cipher's key is not the key of the gallery."""
         wrapped = self._read(run, {ITSELF: None})
         if not wrapped:
-            raise DecryptionError("its keys are missing. Name the file that holds them")
+            raise DecryptionError("its keys are missing. Name the file with these keys")
         try:
             _decrypt(self._cipher, wrapped[ITSELF], self._purpose("gallery"))
         except DecryptionError:
-            raise DecryptionError("the key is not the one that it was made with") from None
+            raise DecryptionError("the gallery was made with another key") from None
 
     def keys_of(self, run: "Run", people: dict[int, str]) -> "dict[int, PersonKey]":
-        """Returns the keys of people, `{number: key}`, without people whose key was destroyed.
+        """Returns `{number: key}` for the people whose key was not destroyed.
 
         Args:
             run: Function that executes a statement in a transaction of the gallery.
@@ -283,7 +287,7 @@ class Keys:
         return PersonKey(aes(key), self._gallery)
 
     def copy(self, run: "Run", person: tuple[int, str], renamed: tuple[int, str]) -> None:
-        """Stores the key of a person under a second number and name.
+        """Stores the key of a person again, under a second number and name.
 
         Args:
             run: Function that executes a statement in a transaction of the gallery.
@@ -345,7 +349,7 @@ class PersonKey:
 
         Args:
             embedding: Bytes of the embedding.
-            enrolled: True for an enrolled template, False for an imposter that `reject` stored.
+            enrolled: True for an enrolled template, False for a template that `reject` stored.
         """
         return _encrypt(self._cipher, embedding, self._purpose(enrolled))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def find_repeats(
     person: str, embeddings: np.ndarray, templates: Templates
 ) -> tuple[dict[int, int | None], dict[int, str]]:
-    """Finds recordings that are given twice or that the gallery already contains.
+    """Finds recordings that occur twice or that the gallery already contains.
 
     Args:
         person: Name of the person to enroll.
@@ -28,9 +28,9 @@ def find_repeats(
         templates: Templates of the gallery.
 
     Returns:
-        `(repeated, reasons)`. `repeated` maps the row of each repeated recording to the row of the
-        first such recording, or to None if the recording is enrolled as this person already.
-        `reasons` maps the row of each recording that must not be enrolled to the reason.
+        `(repeated, reasons)`. `repeated` maps the row of each repeated recording to the row of its
+        first occurrence, or to None if the recording is already enrolled as this person. `reasons`
+        maps the row of each recording that must not be enrolled to the reason.
     """
     repeated, reasons = repeats(embeddings), {}
     for row, matches in enumerate(templates.equal_to(embeddings)):
@@ -69,7 +69,7 @@ def warn_of_repeats(repeated: int, count: int) -> None:
 
 
 def rows_to_mark(person: str, embeddings: np.ndarray, templates: Templates) -> list[int]:
-    """Returns the rows of recordings that `reject` has not stored for a person yet.
+    """Returns the row numbers of recordings that `reject` has not stored for a person yet.
 
     Args:
         person: Name of the person.
@@ -104,12 +104,12 @@ def rows_to_merge(
     embeddings: np.ndarray,
     templates: Templates,
 ) -> list[int]:
-    """Returns the rows of another gallery's templates that this gallery does not contain yet.
+    """Returns the row numbers of another gallery's templates that this gallery does not contain.
 
     Args:
         source: Path of the other gallery, for error messages.
         people: Person of each template of the other gallery.
-        enrolled: True for enrolled templates, False for imposters that `reject` stored.
+        enrolled: True for enrolled templates, False for templates that `reject` stored.
         embeddings: Templates of the other gallery, shape `(count, ...)`.
         templates: Templates of this gallery.
 
@@ -155,10 +155,11 @@ def rows_to_merge(
 def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, float]:
     """Finds new recordings that are too far from a person's other recordings.
 
-    Two recordings are linked if their distance is at most `limit`, and the connected components of
-    these links are groups. If recordings of the person are enrolled, each group with an enrolled
-    recording belongs to the person. For a new person, the largest group of at least two recordings
-    belongs to the person. Several recordings of an imposter therefore cannot vouch for each other.
+    Two recordings are linked if their distance is at most `limit`. The connected components of
+    these links are called groups. If recordings of the person are enrolled, each group with an
+    enrolled recording belongs to the person. Several recordings of an imposter are therefore
+    outliers, even if they are similar to each other. For a new person, the largest group of at
+    least two recordings belongs to the person.
 
     Args:
         distances: Distances from each new recording to the enrolled recordings and to the new

@@ -1,4 +1,4 @@
-"""Reads files of recordings for the model of a gallery."""
+"""Reads files with recordings for the model of a gallery."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _is_list(value):
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
-# Option for reading files: function that checks the value
+# For each option for reading files, the function that checks its value
 READING_OPTIONS: dict[str, Callable[..., bool]] = {
     "channels": _is_list,
     "rate_hz": _is_positive,
@@ -47,10 +47,11 @@ READING_OPTIONS: dict[str, Callable[..., bool]] = {
 
 
 def valid_options(options: Any) -> dict[str, Any]:
-    """Returns only the valid options for reading files.
+    """Returns the options for reading files, without invalid options.
 
     Args:
-        options: Options from a gallery, `{name: value}`. An attacker may have written them.
+        options: Options from a gallery, `{name: value}`. An attacker may have changed these
+            options.
     """
     if not isinstance(options, dict):
         return {}
@@ -62,7 +63,7 @@ def valid_options(options: Any) -> dict[str, Any]:
 
 
 class Reader:
-    """Reader of files for the model of a gallery.
+    """File reader for the model of a gallery.
 
     Args:
         gallery: The gallery.
@@ -89,10 +90,11 @@ class Reader:
                 self._attempts.append(fallback)
 
     def remember(self) -> dict[str, Any]:
-        """Stores the options of this reader in the gallery, unless it stores options already.
+        """Stores the options of this reader in the gallery, unless the gallery already stores
+        options.
 
         Returns:
-            The stored options without the units. Empty if the gallery stored options already.
+            The stored options without the units. Empty if the gallery already stored options.
         """
         if self._gallery.reading:
             return {}
@@ -107,7 +109,8 @@ class Reader:
 
         Args:
             paths: Paths of the files.
-            read: Function that reads a file like `keras_dml.recordings.read_pieces`.
+            read: Function that reads a file, with the arguments and the result of
+                `keras_dml.recordings.read_pieces`.
         """
         self._read_pieces = read
         for path in paths:
@@ -121,18 +124,18 @@ class Reader:
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the channels, the units or the rate of the file and the model differ.
+            ValueError: If the file and the model differ in channels, units or rate.
         """
         pieces = self._pieces(path)
         self._files = {note: {"the file"} for note in pieces[0].notes}
         return pieces[0].values
 
     def longest(self, path: Path) -> np.ndarray:
-        """Reads the longest piece between long gaps. Returns an array of shape `(time, channels)`.
+        """Splits a file at long gaps and returns the longest piece, of shape `(time, channels)`.
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the channels, the units or the rate of the file and the model differ.
+            ValueError: If the file and the model differ in channels, units or rate.
         """
         pieces = self._pieces(path)
         notes = list(pieces[0].notes)
@@ -143,10 +146,11 @@ class Reader:
         return max((piece.values for piece in pieces), key=len)
 
     def _pieces(self, path):
-        """Reads the pieces of a file with the first of three sets of options that fits the file.
+        """Reads the pieces of a file. Tries up to three sets of options until one set fits.
 
-        The method first tries the options of the gallery and of the caller, then the same options
-        without the rate of the gallery, and then only the options of the caller.
+        First, the method combines the options of the gallery and of the caller. If reading fails,
+        the method leaves out the rate of the gallery. If this also fails, the method uses only the
+        options of the caller.
         """
         first_error = None
         for options in self._attempts:
@@ -185,7 +189,7 @@ class Reader:
         if {*piece.units} == {None} and self._units and len(self._units) == len(piece.units):
             if tuple(self._units) != tuple(self._contract.units):
                 note = (
-                    "The file does not say its units: those of the first enrollment, "
+                    "The file does not state its units. The units of the first enrollment, "
                     f"{', '.join(dict.fromkeys(self._units))}, were assumed."
                 )
                 notes = (*piece.notes, note)
@@ -193,7 +197,7 @@ class Reader:
         return recordings.convert(piece, self._contract.units)
 
     def values(self, path: Path) -> np.ndarray:
-        """Returns the longest piece of a file. Does not read the file again after `read_ahead`."""
+        """Returns the longest piece of a file, which `read_ahead` may already have read."""
         values = self._ahead[path] if path in self._ahead else self.longest(path)
         if isinstance(values, ValueError):
             raise values
@@ -216,13 +220,13 @@ class Reader:
 
     @property
     def rate_hz(self) -> float | None:
-        """Number of time steps per second: the rate of the model, or of the first file that states
-        a rate. None if neither the model nor a file states a rate."""
+        """Number of time steps per second, according to the model or to the first file that states
+        this number. None if neither the model nor a file states it."""
         expected = self._contract and self._contract.rate_hz
         return self._file_rate_hz if expected is None else expected
 
     def steps(self, seconds: float) -> int:
-        """Returns the number of time steps in a duration in seconds.
+        """Converts a duration in seconds to a number of time steps.
 
         Raises:
             ValueError: If the rate is unknown, or `seconds` is shorter than a step.
@@ -248,7 +252,7 @@ class Reader:
 
     @property
     def unsaid(self) -> tuple[str, ...]:
-        """Sentences that name the rates and units that no file states and nobody checked."""
+        """Sentences about rates and units that were not checked, because no file states them."""
         return tuple(self._unsaid)
 
     @property
@@ -315,15 +319,15 @@ class Reader:
 def sorted_out(
     reader: Reader, paths: Sequence[Path]
 ) -> tuple[list[np.ndarray], list[int], dict[int, str]]:
-    """Reads the recordings of all files that the model accepts.
+    """Reads files and separates the files that the model accepts from the refused files.
 
     Args:
         reader: Reader of files.
         paths: Paths of the files.
 
     Returns:
-        `(recordings, indices, refused)`: the recordings as arrays, the index of the file of each
-        recording, and `{index: reason}` for each refused file.
+        `(recordings, indices, refused)`: the accepted recordings as arrays, the index of the file
+        for each recording, and `{index: reason}` for each refused file.
     """
     values, indices, refused = [], [], {}
     for i, path in enumerate(paths):
@@ -346,8 +350,8 @@ class Enrolled(NamedTuple):
         refused: `{index: reason}` for each file with a refused recording. The reason names the
             file.
         recordings: Number of recordings of the person in the gallery.
-        repeated: `{index: first}` for each repeated file, where `first` is the index of the same
-            file, or None if the file was enrolled before.
+        repeated: `{index: first}` for each repeated file. `first` is the index of an earlier file
+            with the same recording, or None if the recording was already enrolled.
     """
 
     kept: list[int]

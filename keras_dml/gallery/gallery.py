@@ -86,7 +86,8 @@ class Gallery:
     a database on a PostgreSQL server with the extension pgvector (extra `postgres`). For a gallery
     in a file, all templates are read into memory, and each recording is compared with all of them.
     On a server, an index finds the 200 templates nearest to a recording, and the recording is
-    compared only with the people who own these templates. These scores are exact in both cases.
+    compared only with the people who own these templates. The scores are exact for galleries in
+    files and for galleries on servers.
 
     After a method has returned, its changes remain even if the process is killed. An interrupted
     call changes nothing. Several processes may use a gallery at the same time. A gallery contains
@@ -95,9 +96,10 @@ class Gallery:
     people under numbers if their names are secret. The index on a server is never encrypted, so
     encrypt the disk of the server.
 
-    The score of recordings against a person is the least distance to the enrolled recordings of the
-    person, averaged over the observed recordings (Abdelwahab2019, section 6). A smaller score means
-    a better match. Only `enroll` and `merge` add enrolled recordings.
+    For each observed recording, the gallery computes the distance to the nearest enrolled recording
+    of a person. The mean of these distances over the observed recordings is the score of the
+    recordings against this person (Abdelwahab2019, section 6). A smaller score means a better
+    match. Only `enroll` and `merge` add enrolled recordings.
 
     Args:
         path: Path of the gallery's file, or the URL of a database,
@@ -105,16 +107,17 @@ class Gallery:
             and is readable only by its owner. A database contains one gallery.
         model: A `keras.Model` whose head has a distance, or the name or path of a model, see
             `keras_dml.zoo.load`. Default: the model with which the gallery was made.
-        key: Key that encrypts the embeddings: 32 random bytes; or the path of a file of 32 bytes,
-            raw or in base64 (`(umask 077; openssl rand -base64 32 > family.key)`); or
-            `"keyring:NAME"` for the password that `keyring set keras-dml NAME` stored. Default: the
-            value of the environment variable KERAS_DML_GALLERY_KEY. If this variable is not set,
-            nothing is encrypted.
+        key: Key that encrypts the embeddings: 32 random bytes, the path of a file, or
+            `"keyring:NAME"`. The file contains the 32 bytes, raw or in base64. `"keyring:NAME"`
+            selects the password that `keyring set keras-dml NAME` stored. To write a key file, run
+            `(umask 077; openssl rand -base64 32 > family.key)`. Default: the value of the
+            environment variable KERAS_DML_GALLERY_KEY. If this variable is not set, nothing is
+            encrypted.
         keys: Path of the file with one key per person, which an encrypted gallery on a server
-            needs. Keep this file outside the server and its backups. Removing a person then makes
-            the person's templates in the backups unreadable.
-        tries: Limit on rejected claims per person and client, and the pauses that follow them. None
-            (for experiments): claims are not counted.
+            needs. Keep this file outside the server and its backups. If a person is removed, the
+            person's templates in the backups then become unreadable.
+        tries: Object that limits rejected claims per person and client. If None, which is meant for
+            experiments, claims are not counted.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
@@ -230,8 +233,9 @@ class Gallery:
     def provisional(self) -> dict[float, Threshold]:
         """Thresholds in the model card, `{false accept rate: threshold}`.
 
-        These thresholds are used until `calibrate` sets a threshold. Their false accept rates were
-        measured on the people of the card and are valid for similar people and recordings.
+        The gallery uses these thresholds until `calibrate` sets a threshold. The false accept rates
+        of these thresholds were measured on the people that the card describes. The rates are valid
+        for similar people and recordings.
         """
         return provisional(self._model.card)
 
@@ -250,8 +254,9 @@ class Gallery:
     def reading(self) -> dict[str, Any]:
         """Options with which the files of the first enrollment were read, `{name: value}`.
 
-        The names are `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` as in
-        `keras_dml.recordings.read`, `resample`, and the `units` of the files.
+        The options `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` are arguments of
+        `keras_dml.recordings.read`. The other options are `resample`, and `units` with the units of
+        the files.
         """
         return valid_options(self._records.about().get("reading"))
 
@@ -299,12 +304,12 @@ class Gallery:
 
         The method refuses recordings that `unfit` reports. If thresholds were calibrated, the
         method also refuses outliers: recordings whose distance to every other recording of the
-        person exceeds the largest threshold. `verify` would reject such recordings. These distances
-        are measured to the enrolled recordings of the person and to the new recordings that are
-        near to enrolled recordings. For a new person, the method enrolls the largest group of
-        recordings that are near to each other.
+        person exceeds the largest threshold. `verify` would reject such recordings. If the person
+        is already enrolled, a new recording must be near to an enrolled recording, or to another
+        new recording that is near to an enrolled recording. For a new person, the method enrolls
+        the largest group of recordings that are near to each other.
 
-        A recording that is given twice or is enrolled already counts once. `Enrollment.repeated`
+        A recording that is given twice or is already enrolled counts once. `Enrollment.repeated`
         and a `UserWarning` report repeated recordings. The method refuses a recording that is
         enrolled as another person, or that `reject` stored as an imposter of this person.
         Recordings are compared by their embeddings, so copies under another name or in another
@@ -361,7 +366,7 @@ class Gallery:
         scores[np.arange(len(z)), len(enrolled) + np.arange(len(z))] = np.inf
         return {
             row: Message(
-                "it is further from the nearest other recording of {name!r} than the threshold"
+                "its distance to the nearest other recording of {name!r} exceeds the threshold"
                 "{scores}",
                 name=person,
                 scores=_messages.name("scores", f" ({nearest:.4g} > {max(limits):.4g})"),
@@ -370,9 +375,7 @@ class Gallery:
         }
 
     def check_counts(self, people: Iterable[str]) -> None:
-        """Warns if enrolled people have far fewer recordings than the people of the calibration.
-
-        The warning is a `UserWarning`.
+        """Emits a `UserWarning` if people have far fewer recordings than the calibration people.
 
         Args:
             people: Names of the people.
@@ -387,9 +390,10 @@ class Gallery:
     def remove(self, person: str) -> None:
         """Removes a person and everything that is stored about the person.
 
-        In a file, no byte of these data remains. On a server, the rows are deleted. If the gallery
-        is encrypted, the person's key is destroyed. `purge` removes the deleted rows from the disk
-        of the server, and names other places where the rows may remain.
+        In a gallery file, no byte of the person's data remains. On a server, the rows with these
+        data are deleted. If the gallery is encrypted, the person's key is destroyed. `purge`
+        removes the deleted rows from the disk of the server, and names other places where the rows
+        may remain.
 
         Args:
             person: Name of an enrolled person.
@@ -406,7 +410,7 @@ class Gallery:
     def rename(self, person: str, name: str) -> None:
         """Gives a person another name.
 
-        The recordings of the person, the imposters that `reject` stored and the thresholds do not
+        The person's recordings, the recordings that `reject` stored and the thresholds do not
         change.
 
         Args:
@@ -417,8 +421,8 @@ class Gallery:
             KeyError: If nobody with the name `person` is enrolled.
             TypeError: If `name` is not a string.
             ValueError: If `name` is invalid, or another person has this name.
-            TimeoutError: If the person was renamed, but another process used the file. The log of
-                changes then still contains the old name.
+            TimeoutError: If the person was renamed, but another process used the file. In this
+                case, the log of changes still contains the old name.
         """
         name = checked_name(name, "name")
         person, _ = self._templates_of(person)
@@ -435,7 +439,7 @@ class Gallery:
         backup(self.path, path, replace=replace)
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the gallery without the free space that removed people left.
+        """Rewrites the gallery without the space that removed people occupied.
 
         Returns:
             Sentences that name places where removed templates may remain, such as the log of
@@ -446,13 +450,13 @@ class Gallery:
     def unfit(self, recordings: ArrayLike | Recordings) -> dict[int, str]:
         """Finds recordings that are too poor to be compared.
 
-        A recording is unfit if the model does not accept it, or if it is flat, clipped, interrupted
-        or otherwise unlike the recordings with which the model was trained.
+        A recording is unfit if the model does not accept it. It is also unfit if it is flat,
+        clipped, interrupted or otherwise unlike the recordings with which the model was trained.
 
         Models that `keras_dml.training.train` made, and models of the zoo whose card has the entry
         `quality`, contain a description of their training recordings. With these models, the
-        gallery refuses unfit recordings before it decides. With other models, it refuses only
-        recordings that the model cannot take.
+        gallery refuses unfit recordings before it decides. With other models, the gallery refuses
+        only recordings that the model cannot take.
 
         Args:
             recordings: One recording or a list of recordings.
@@ -488,7 +492,7 @@ class Gallery:
             threshold: Largest score that is accepted, in place of a calibrated threshold.
             client: Name of the client that makes the claim, such as a device. The gallery counts
                 rejected claims per person and client, see `Tries`. An accepted claim resets the
-                count if the score is also at most the threshold that decides by default.
+                count, unless the default threshold would reject the claim.
 
         Returns:
             A `Decision`.
@@ -534,9 +538,9 @@ class Gallery:
                 one enrolled person. If n people are enrolled, a stranger is accepted as one of them
                 up to n times as often.
             threshold: Largest score that is accepted, in place of a calibrated threshold.
-            client: Name of the client, as in `verify`. The gallery counts identifications of
-                strangers for the nearest person. These counts are separate from the counts of
-                claims and lead to shorter pauses.
+            client: Name of the client, as in `verify`. If a stranger is not identified, the gallery
+                counts the failed call for the nearest person. Failed calls of `identify` are
+                counted separately from rejected claims and cause shorter pauses.
 
         Returns:
             An `Identification`.
@@ -570,12 +574,13 @@ class Gallery:
         return Identification(person, nearest, limit, people, tied=tied, **rates)
 
     def _limit(self, far, threshold):
-        """Returns the largest accepted score and its `Threshold`, None if `threshold` was given."""
+        """Returns the largest accepted score, and its `Threshold`, or None if `threshold` is
+        given."""
         if threshold is not None:
             if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
                 raise ValueError(
                     Message(
-                        "{threshold} is {value!r}, but it must be a number, a distance.",
+                        "{threshold} is {value!r}, but it must be a number (a distance).",
                         value=threshold,
                     )
                 )
@@ -588,10 +593,11 @@ class Gallery:
         return choose_threshold(self.thresholds, far, self.provisional)
 
     def _strictest(self, limit):
-        """Returns the largest score that resets the count of rejected claims.
+        """Returns the largest score with which an accepted claim resets the count of rejected
+        claims.
 
         The score is the threshold that decides by default, or `limit` if no such threshold
-        exists. Otherwise an attacker could reset the count with claims at a looser threshold.
+        exists. With a looser limit, an attacker could reset the count.
         """
         deciding = self.deciding
         return limit if deciding is None else deciding.value
@@ -606,12 +612,13 @@ class Gallery:
         return Scale.from_card(self._model.card, to_itself)
 
     def explain(self, person: str, recording: ArrayLike) -> Explanation:
-        """Explains which moments and channels of a recording make its distance to a person.
+        """Explains which moments and channels of a recording contribute to its distance to a
+        person.
 
         A gallery stores embeddings, not recordings. The explanation therefore contains only moments
-        of the observed recording, which is called `"probe"`. For a Wasserstein distance, these
-        moments explain half of the distance. The score of several recordings is the mean of their
-        scores, so explain each recording separately.
+        of the observed recording, which is called `"probe"`. For a Wasserstein distance, half of
+        the distance is attributed to these moments. The score of several recordings is the mean of
+        their scores, so explain each recording separately.
 
         Args:
             person: Name of an enrolled person, such as `decision.person`.
@@ -619,7 +626,8 @@ class Gallery:
 
         Returns:
             Explanation of the distance to the nearest enrolled recording of the person, see
-            `keras_dml.explain`. The explanation reveals as much as the enrolled embedding.
+            `keras_dml.explain`. The explanation reveals as much about the person as the enrolled
+            embedding does.
 
         Raises:
             KeyError: If nobody with this name is enrolled.
@@ -650,41 +658,41 @@ class Gallery:
     ) -> Threshold:
         """Sets the threshold that accepts at most a fraction `far` of false claims.
 
-        The method compares every recording with every person. A comparison with the recording's own
-        person is a genuine claim and uses the other recordings of this person. A comparison with
-        another person is a false claim. Use people with whom the model was not trained. The people
-        need not be enrolled, and this method does not enroll them. Give as many recordings per
-        person as you will enroll. With more enrolled recordings, the nearest recording is closer,
-        and the false accept rate rises. A recording that is given twice counts once. A recording
-        that is given for two people is ignored.
+        The method compares every recording with every person. If the recording belongs to the
+        person, the comparison is a genuine claim. A genuine claim uses only the other recordings of
+        this person. A comparison with another person is a false claim. Use people with whom the
+        model was not trained. The people need not be enrolled, and this method does not enroll
+        them. Give as many recordings per person as you will enroll. With more enrolled recordings,
+        the nearest recording is closer, and the false accept rate rises. A recording that is given
+        twice counts once. A recording that is given for two people is ignored.
 
-        If at least five people are given, but too few for `far`, the method adapts the threshold
-        for this rate in the model card to the mean and the standard deviation of the scores of
-        false claims. After about nine of ten such calibrations, the rate is not exceeded by other
-        people.
+        If at least five people are given, but too few for `far`, the method uses the threshold for
+        `far` in the model card. The method then adapts this threshold to the mean and the standard
+        deviation of the scores of false claims. In about nine of ten such calibrations, the false
+        accept rate of other people is at most `far`.
 
         Args:
             recordings: List of recordings.
             people: Person of each recording.
             far: False accept rate, above 0 and below 1.
-            sessions: Session of each recording, such as the day. A genuine claim is compared only
-                with recordings from other sessions, if the person has such recordings. Default: a
-                genuine claim is compared with all other recordings of the person.
-            groups: Group of each person, `{person: group}`, such as an age group or a sensor.
-                People may be missing. The result then contains the false accept rate between people
-                of the same group.
-            extrapolate: Whether a rate that is too low for the number of people is estimated, see
-                `keras_dml.evaluation.certificate`.
+            sessions: Session of each recording, such as the day. For a genuine claim, a recording
+                is compared only with the person's recordings from other sessions, if there are any.
+                Default: a genuine claim is compared with all other recordings of the person.
+            groups: Group of each person, `{person: group}`, such as an age group or a sensor. Not
+                all people need a group. If groups are given, the result contains the false accept
+                rate between people of the same group.
+            extrapolate: Whether to extrapolate the threshold if there are too few people for `far`,
+                see `keras_dml.evaluation.certificate`.
 
         Returns:
-            The threshold, which the gallery stores. Its confidence intervals count people, not
+            The threshold, which the gallery stores. The confidence intervals count people, not
             recordings. A low rate therefore needs many people, and more recordings per person do
             not help.
 
         Raises:
             ValueError: If there is only one person, no person has two recordings, `groups` names
-                none of the people, a recording is `unfit`, or the people are too few for `far`. The
-                message then states how many people the rate needs.
+                none of the people, a recording is `unfit`, or there are too few people for `far`.
+                In this last case, the message states how many people are needed.
         """
         recordings, people = self._with_people(recordings, people)
         warn_of_trained(self._model.trained_on, people)
@@ -728,12 +736,12 @@ class Gallery:
     ) -> evaluation.Verification:
         """Measures the verification of new recordings against all enrolled people (EER, ROC, DET).
 
-        If a recording is nearest to an imposter that `reject` stored for a person, the recording
-        gets a score against this person that is larger than all other scores.
+        If a recording is nearest to an imposter recording that `reject` stored for a person, its
+        score against this person is set above all other scores.
 
         Args:
             recordings: List of recordings.
-            people: Person of each recording. All claims of a person who is not enrolled are false.
+            people: Person of each recording. All claims by people who are not enrolled are false.
 
         Returns:
             A `keras_dml.evaluation.Verification`, with confidence intervals over people.
@@ -758,13 +766,13 @@ class Gallery:
     def listen(self, person: str, *, far: float | None = None, client: str = "") -> Listening:
         """Begins to verify a recording that is not complete yet.
 
-        The claim is accepted as soon as the score of one window of the recording is low enough.
+        The claim is accepted as soon as one window of the recording has a low enough score.
         `calibrate_listening` states for which recordings the false match rate is guaranteed.
 
         Args:
             person: Name of the claimed person.
-            far: False match rate that was given to `calibrate_listening`. Default: the smallest
-                such rate.
+            far: False match rate for which `calibrate_listening` was called. Default: the smallest
+                of these rates.
             client: Name of the client, as in `verify`. A claim that ends without a decision counts
                 as rejected.
 
@@ -800,35 +808,35 @@ class Gallery:
         On average over new people, the false match rate is at most `far`, whenever the claim ends,
         see `keras_dml.evaluation.promise`.
 
-        The rate applies to one recording per claim, with at most as many windows as the recordings
-        that are given here. The rate remains valid if an imposter repeats windows of the recording,
-        leaves windows out or changes their order. The rate is not guaranteed for the best of
-        several recordings, for a recording that is changed until it is accepted, or for replayed or
-        forged recordings of the person. Each new recording is one more claim, so limit the number
-        of claims.
+        The rate is guaranteed for claims with one recording, which has at most as many windows as
+        the shortest of `recordings`. The guarantee remains valid if an imposter repeats windows of
+        the recording, leaves windows out or changes their order. The rate is not guaranteed if an
+        imposter tries several recordings, changes a recording until it is accepted, or uses a
+        replayed or forged recording of the person. Each new recording is another claim, so limit
+        the number of claims.
 
         The method compares the windows of every recording with every person. A genuine claim is
         compared with the other recordings of the same person. A false claim is compared with all
-        recordings of another person. A rate `far` needs at least 1 / far - 2 people.
+        recordings of another person. At least 1 / far - 2 people are needed.
 
         Args:
-            recordings: List of recordings. `listen` rejects a claim that was not accepted after as
-                many windows as the shortest of these recordings has. Give as many recordings per
-                person as you will enroll.
+            recordings: List of recordings. `listen` decides after at most as many windows as the
+                shortest of these recordings has. Give as many recordings per person as you will
+                enroll.
             people: Person of each recording.
             far: False match rate, above 0 and below 1.
             window: Number of time steps per window. The first decision is possible after one
-                window. Default: the model's input length, if it is fixed.
+                window. Default: the input length of the model, if it has a fixed input length.
             sessions: Session of each recording, see `calibrate`.
 
         Returns:
-            The `Boundary`, which the gallery stores. It contains the threshold and the median time
-            to a decision.
+            The `Boundary`, which the gallery stores. The `Boundary` contains the threshold and the
+            median time to a decision.
 
         Raises:
-            ValueError: If there is only one person, no person has two recordings, the people are
-                too few for `far`, a recording is `unfit` or shorter than a window, or the model
-                does not take recordings.
+            ValueError: If there is only one person, no person has two recordings, there are too few
+                people for `far`, a recording is `unfit` or shorter than a window, or the model does
+                not take recordings.
         """
         recordings, people = self._with_people(recordings, people)
         check_people(people)
@@ -870,14 +878,14 @@ class Gallery:
         return np.stack(scores).astype(np.float64), np.array(probes), np.array(claims)
 
     def reject(self, person: str, recordings: ArrayLike | Recordings) -> None:
-        """Stores recordings of imposters of a person (hard negatives).
+        """Stores imposter recordings for a person (hard negatives).
 
-        From then on, `verify` rejects a recording that is nearer to a stored imposter than to the
-        person's enrolled recordings. Recordings that are already stored are not stored again.
+        From then on, `verify` rejects a recording that is nearer to one of these recordings than to
+        the person's enrolled recordings. Recordings that are already stored are not stored again.
 
         Args:
             person: Name of an enrolled person.
-            recordings: One recording or a list of recordings that this person did not make.
+            recordings: One recording or a list of recordings of other people.
 
         Raises:
             KeyError: If nobody with this name is enrolled.
@@ -892,8 +900,8 @@ class Gallery:
         """Returns the ids of a person's enrolled recordings, in the order of enrollment.
 
         An id is a digest of the embedding. The embedding cannot be computed from the id. The same
-        recording has the same id in all galleries of a model. Somebody who has a recording can
-        therefore use its id to find out whether the recording is enrolled.
+        recording has the same id in all galleries of a model. Anyone who has a recording can
+        therefore compute its id and find out whether the recording is enrolled.
 
         Args:
             person: Name of an enrolled person.
@@ -904,7 +912,7 @@ class Gallery:
         return tuple(recording_id(z.tobytes()) for z in self._enrolled_of(person))
 
     def list_recordings(self, person: str) -> tuple[StoredRecording, ...]:
-        """Lists the id and the enrollment time of each enrolled recording of a person.
+        """Lists the ids and the enrollment times of a person's enrolled recordings.
 
         Args:
             person: Name of an enrolled person.
@@ -916,7 +924,7 @@ class Gallery:
         return self._records.stored(person) or ()
 
     def list_rejections(self, person: str) -> tuple[StoredRecording, ...]:
-        """Lists the id and the time of each recording that `reject` stored for a person.
+        """Lists the ids and the times of the recordings that `reject` stored for a person.
 
         Args:
             person: Name of an enrolled person.
@@ -928,7 +936,7 @@ class Gallery:
         return self._records.stored(person, enrolled=False) or ()
 
     def unreject(self, person: str, recordings: str | Iterable[str]) -> None:
-        """Removes imposters that `reject` stored for a person.
+        """Removes imposter recordings that `reject` stored for a person.
 
         Args:
             person: Name of an enrolled person.
@@ -936,7 +944,7 @@ class Gallery:
 
         Raises:
             KeyError: If nobody with this name is enrolled, or `reject` stored no recording with one
-                of the ids for this person. Nothing is changed then.
+                of the ids for this person. In this case, nothing is changed.
             TimeoutError: If the recordings were removed, but the log of changes was not truncated
                 because another process used the file.
         """
@@ -947,8 +955,8 @@ class Gallery:
         """Removes an enrolled recording of a person.
 
         In a file, no byte of the embedding remains. On a server, the embedding stays on the disk
-        until `purge`. Galleries into which this gallery was merged, and exported files, keep the
-        recording.
+        until `purge`. If this gallery was merged into another gallery or exported to a file, the
+        recording remains there.
 
         Args:
             person: Name of an enrolled person. If the last recording is removed, the person is
@@ -972,22 +980,22 @@ class Gallery:
 
         Raises:
             KeyError: If nobody with this name is enrolled.
-            ValueError: If the mean of the model's distance is not an average, see `MeanTemplate`.
+            ValueError: If no mean templates exist for the model's distance, see `MeanTemplate`.
         """
         return MeanTemplate.from_embeddings(self._model.distance, self._enrolled_of(person))
 
     def export_templates(self, path: Path) -> None:
-        """Writes all templates (stored embeddings) to a file, for `merge` or for a device.
+        """Writes all templates (stored embeddings) to a file that `merge` or a device can read.
 
-        The file is a `.npz` with the arrays `header` (JSON: format, version, model, fingerprint),
-        `people`, `enrolled` and `embeddings`. Only the owner of the file may read it. The file is
-        not encrypted.
+        The `.npz` file contains the arrays `header`, `people`, `enrolled` and `embeddings`. The
+        array `header` is JSON text with the format, its version, the model and its fingerprint.
+        Only the owner of the file may read it. The file is not encrypted.
 
         Args:
             path: Path of the file. An existing file is replaced.
 
         Raises:
-            ValueError: If `path` is not a valid path of a file, or is the path of this gallery.
+            ValueError: If `path` is not a valid path, or is the path of this gallery.
             OSError: If the file cannot be written.
         """
         if all(map(os.path.exists, (path, self.path))) and os.path.samefile(path, self.path):
@@ -997,12 +1005,12 @@ class Gallery:
         template_files.write(path, self._about, people, enrolled, z)
 
     def merge(self, other: Gallery | Path) -> dict[str, int]:
-        """Adds the people of another gallery of the same model.
+        """Adds the people of another gallery that has the same model.
 
-        A recording is not added again if this gallery contains the same embedding already. This
-        gallery keeps its thresholds. A recording is left out with a `UserWarning` if it is too far
-        from the other recordings of the person, as in `enroll`. Otherwise an attacker could add
-        recordings of themselves to a person who is enrolled here.
+        Recordings whose embeddings this gallery already contains are not added again. The
+        thresholds of this gallery do not change. A recording is left out with a `UserWarning` if it
+        is too far from the other recordings of the person, as in `enroll`. This check prevents
+        attackers from adding their own recordings to a person who is enrolled here.
 
         Args:
             other: The other gallery, which is not changed, or the path of a file that
@@ -1015,7 +1023,7 @@ class Gallery:
             TypeError: If `other` is neither a `Gallery` nor a path.
             ValueError: If `other` has another model, the file is invalid, a recording is enrolled
                 as two people, or a recording is both enrolled as a person and stored as an imposter
-                of this person. Nothing is added then.
+                of this person. In these cases, nothing is added.
         """
         if isinstance(other, Gallery):
             source, about = other.path, other._about
@@ -1056,13 +1064,14 @@ class Gallery:
         return added
 
     def _without_outliers(self, source, rows, people, enrolled, z):
-        """Returns the rows of another gallery without recordings that `enroll` would refuse.
+        """Removes the rows of recordings that `enroll` would refuse from the rows of another
+        gallery.
 
         Args:
             source: Path of the other gallery, for the warning.
             rows: Rows of templates that this gallery does not contain yet.
             people: Person of each template of the other gallery.
-            enrolled: True for enrolled templates, False for imposters that `reject` stored.
+            enrolled: True for enrolled templates, False for templates that `reject` stored.
             z: Embeddings of the other gallery, shape `(count, ...)`.
         """
         reasons, rows_by_person = {}, {}
@@ -1095,7 +1104,7 @@ class Gallery:
         return recordings
 
     def _fit_list(self, recordings):
-        """Returns recordings as a list. Raises `ValueError` if one is too poor to be compared."""
+        """Returns recordings as a list. Raises `ValueError` if a recording is `unfit`."""
         recordings = self._as_list(recordings)
         reasons = self._model.unfit(recordings)
         if reasons:
@@ -1120,14 +1129,15 @@ class Gallery:
         return recordings, checked_people(people, len(recordings))
 
     def _templates(self):
-        """Returns the `Templates` of all people. Reads them again only after a change."""
+        """Returns the `Templates` of all people, which are read again only after a change."""
         changes = self._records.changes()
         if self._cached_templates is None or self._cached_changes != changes:
             self._cached_templates, self._cached_changes = self._read_templates(), changes
         return self._cached_templates
 
     def _candidates(self, probes):
-        """Returns the `Templates` of people near to `probes`, and the number of all people."""
+        """Returns the `Templates` of the people nearest to `probes`, and the number of all
+        people."""
         candidates = self._records.candidates(probes)
         if candidates is None:
             templates = self._templates()
@@ -1136,7 +1146,8 @@ class Gallery:
         return self._read_templates(names), people
 
     def _templates_near(self, people, embeddings):
-        """Returns `Templates` of some people and of people near to embeddings.
+        """Returns the `Templates` of `people`, and of people whose templates are near to
+        `embeddings`.
 
         For a gallery in a file, the result contains all people.
         """
@@ -1177,7 +1188,7 @@ class Gallery:
 
 
 def _rates(threshold):
-    """Returns the fields of a result that describe a `Threshold`. Empty for None."""
+    """Returns the fields of a result that describe a `Threshold`, or no fields for None."""
     if threshold is None:
         return {}
     names = ("far", "extrapolated", "provisional")

@@ -30,12 +30,13 @@ class Heard:
     Attributes:
         accepted: Whether the claim is accepted. None if the claim is not decided yet.
         person: Name of the claimed person.
-        score: Least distance from a window to the person's enrolled recordings. None before the
-            first window is complete.
+        score: Least distance between a window and an enrolled recording of the person. None before
+            the first window is complete.
         threshold: Largest score that is accepted. None before the first window is complete.
         steps: Number of time steps in all complete windows.
         seconds: Duration of all complete windows. None if the model does not state its rate.
-        denied: Whether the last window is nearest to an imposter that `reject` stored.
+        denied: Whether the last window is nearer to an imposter recording that `reject` stored than
+            to the person's enrolled recordings.
         scale: Scale for `closeness`, as in `keras_dml.gallery.Decision`.
     """
 
@@ -81,15 +82,17 @@ class Heard:
 
 
 class Listening:
-    """Claim that is decided during the recording. `Gallery.listen` returns this object.
+    """Claim that is decided while the recording is still being made. `Gallery.listen` returns this
+    object.
 
     The claim is accepted as soon as one window is near enough to the enrolled recordings.
     Repeating a window therefore does not help an imposter. `Gallery.calibrate_listening` states for
     which recordings the false match rate is guaranteed.
 
-    The object stores less than one window of the recording, and the sum and the minimum of the
-    scores. Chunks may have any length. Windows do not overlap, and their position does not depend
-    on how the recording is cut into chunks. A decision is final. Later chunks are ignored.
+    The object stores only the incomplete last window of the recording, and the sum and the minimum
+    of the scores. The chunks that `add` receives may have any length. The object cuts the recording
+    into windows that do not overlap and do not depend on the chunks. A decision is final. Later
+    chunks are ignored.
 
     Args:
         gallery: The gallery.
@@ -98,7 +101,7 @@ class Listening:
         accept: Function that is called when the claim is accepted.
 
     Attributes:
-        heard: The last `Heard`.
+        heard: State of the claim after the last complete window, a `Heard`.
 
     Example:
         >>> import tempfile
@@ -148,8 +151,8 @@ class Listening:
         Raises:
             TypeError: If `chunk` does not contain real numbers.
             ValueError: If `chunk` has another shape or is not finite, or the model does not accept
-                a window. The chunk is then ignored, and the next chunk may be added.
-            KeyError: If the person was removed from the gallery meanwhile.
+                a window. In this case, the chunk is ignored, and the next chunk may be added.
+            KeyError: If the person was removed from the gallery after the claim began.
         """
         chunk = self._checked(chunk)
         if self.heard.accepted is not None:
@@ -171,7 +174,7 @@ class Listening:
         return self.heard
 
     def _scores(self, windows):
-        """Returns `(score, denied)` of each window, see `Templates.scores`."""
+        """Returns `(score, denied)` for each window, see `Templates.scores`."""
         model = self._gallery._model
         embeddings = model.embed(list(windows))
         _, templates = self._gallery._templates_of(self._person)
@@ -215,7 +218,7 @@ class Listening:
         if not np.isfinite(chunk).all():
             raise ValueError(
                 Message(
-                    "{chunk} holds NaN or infinity. Interpolate such steps, or leave the chunk out."
+                    "{chunk} holds NaN or infinity. Interpolate these steps or leave the chunk out."
                 )
             )
         return chunk
@@ -231,21 +234,22 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
             f"The model takes {type(model_inputs).__name__.lower()} of shape {model_inputs.axes}, "
-            "but growing recordings need a model of recordings of shape (time, channels)."
+            "but `listen` needs a model that takes recordings of shape (time, channels)."
         )
     return model_inputs
 
 
 def checked_window(model: keras.Model, window: int | None) -> int:
-    """Checks that a model accepts windows of a length, and returns the length.
+    """Returns the length of windows, after checking that the model accepts this length.
 
     Args:
         model: A model that takes recordings.
-        window: Number of time steps per window. Default: the model's input length, if it is fixed.
+        window: Number of time steps per window. Default: the input length of the model, if it has a
+            fixed input length.
 
     Raises:
         ValueError: If the model takes recordings of any length and `window` is None, or the model
-            takes only another length.
+            takes only recordings of another length.
     """
     model_inputs = signal_inputs(model)
     if not model_inputs.has_any_length:
@@ -263,7 +267,7 @@ def checked_window(model: keras.Model, window: int | None) -> int:
         raise ValueError(
             Message(
                 "{window} is missing, but the model takes recordings of any length. Set {window} "
-                "to the length after which a claim may be decided for the first time."
+                "to the number of steps after which the first decision may be made."
             )
         )
     return whole("window", window, minimum=1)

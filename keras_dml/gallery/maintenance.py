@@ -1,6 +1,7 @@
-"""Functions that manage a gallery without loading its model, even if the model is lost.
+"""Functions that manage a gallery without loading its model. The model may even be lost.
 
-The functions list, rename and remove people, purge a gallery, and check that it can decide.
+The functions list, rename and remove people, purge a gallery, and check that the gallery can decide
+on claims.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def people(
     Args:
         path: Path of a gallery's file, or the URL of a database.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -53,7 +54,7 @@ def remove(
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -83,7 +84,7 @@ def rename(
         person: Name of the person.
         name: New name of the person.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -108,7 +109,7 @@ def list_recordings(
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -122,13 +123,14 @@ def list_recordings(
 def list_rejections(
     path: Path, person: str, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> tuple[StoredRecording, ...]:
-    """Lists imposters stored for a person, see `Gallery.list_rejections`. Loads no model.
+    """Lists the imposter recordings that are stored for a person, see `Gallery.list_rejections`.
+    Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError, KeyError, ValueError, OSError: See `list_recordings`.
@@ -151,12 +153,12 @@ def forget(
         person: Name of the person. If the last recording is removed, the person is removed.
         recordings: Id of a recording from `list_recordings`, or several ids.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody with this name is enrolled, or the person has no recording with one of
-            the ids. Nothing is removed then.
+            the ids. In this case, nothing is removed.
         ValueError: If `recordings` is empty, or the file is not a gallery or is damaged.
         TimeoutError: If the recordings were removed, but the log of changes was not truncated
             because another process used the file.
@@ -174,14 +176,15 @@ def unreject(
     key: bytes | Path | None = None,
     keys: Path | None = None,
 ) -> None:
-    """Removes imposters stored for a person, see `Gallery.unreject`. Loads no model.
+    """Removes imposter recordings that are stored for a person, see `Gallery.unreject`. Loads no
+    model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
         recordings: Id of a recording from `list_rejections`, or several ids.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError, KeyError, ValueError, TimeoutError, OSError: See `forget`.
@@ -198,7 +201,7 @@ def thresholds(
     Args:
         path: Path of a gallery's file, or the URL of a database.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -218,7 +221,7 @@ def remove_threshold(
         path: Path of a gallery's file, or the URL of a database.
         far: False accept rate of the threshold.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -239,7 +242,7 @@ def info(path: Path, *, key: bytes | Path | None = None, keys: Path | None = Non
     Args:
         path: Path of a gallery's file, or the URL of a database.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -264,19 +267,19 @@ def check(
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        person: Name of a person who must be enrolled. None: no person is checked.
+        person: Name of a person who must be enrolled. If None, no person is checked.
         far: False accept rate of the threshold that must exist. Default: the smallest rate.
         decides_by: `"threshold"` if a threshold of `verify` must exist, `"boundary"` if a threshold
-            of `listen` must exist. None: no threshold is checked.
-        client: Name of a client that will claim to be `person` and must not be in a pause, see
-            `Gallery.verify`. None: no pause is checked.
+            of `listen` must exist. If None, no threshold is checked.
+        client: Name of a client that will claim to be `person`. This client must not be in a pause
+            after rejected claims, see `Gallery.verify`. If None, no pause is checked.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody with this name is enrolled.
-        TooManyTries: If the client would claim during the pause after rejected claims.
+        TooManyTries: If the client must wait after rejected claims.
         ValueError: If the threshold does not exist, or the file is not a gallery, is damaged or has
             another key.
         OSError: If the gallery cannot be used.
@@ -301,10 +304,11 @@ def purge(
     Args:
         path: Path of a gallery's file, or the URL of a database.
         key: Key of an encrypted gallery, see `Gallery`.
-        keys: Path of the file of the people's keys, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
 
     Returns:
-        Sentences that name places where removed templates may remain. Empty for a file.
+        Sentences that name places where removed templates may remain. Empty for a gallery in a
+        file.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -316,7 +320,7 @@ def purge(
 
 
 def exists(path: Path) -> bool:
-    """Returns whether a file exists and is not empty. Returns True for every URL."""
+    """Returns True if a file exists and is not empty, and for every URL."""
     file = pathlib.Path(path)
     return "://" in str(path) or (file.exists() and file.stat().st_size > 0)
 
@@ -336,7 +340,7 @@ def _opened(path, key, keys) -> Iterator[Records]:
 
 
 def describe(records: Records) -> GalleryInfo:
-    """Returns facts about the gallery with these records."""
+    """Returns facts about the gallery that contains the records."""
     about = records.about()
     enrolled, marked, first = records.counts()
     return GalleryInfo(
@@ -364,7 +368,7 @@ def forget_stored(
         records: Records of the gallery.
         person: Name of the person.
         recordings: Id of a recording, or several ids.
-        enrolled: True for enrolled recordings, False for imposters that `reject` stored.
+        enrolled: True for enrolled recordings, False for recordings that `reject` stored.
     """
     ids = [recordings] if isinstance(recordings, str) else list(recordings)
     if not ids:

@@ -1,4 +1,5 @@
-"""Mean templates: the mean embedding of several recordings of a person, and their number."""
+"""Mean templates, which store the mean embedding of a person's recordings and the number of these
+recordings."""
 
 from __future__ import annotations
 
@@ -12,29 +13,31 @@ from keras_dml._typing import ArrayLike
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MeanTemplate:
-    """The mean embedding of a person's recordings for a distance, and the number of recordings.
+    """Mean embedding of a person's recordings, and the number of these recordings.
 
     A mean template can replace all templates (stored embeddings) of a person to save memory.
     Recordings can be added to a mean template and removed from it, and two mean templates can be
-    merged. All results are exact and do not depend on the order. Mean templates exist for distances
-    whose mean is an average of points (`Distance.has_mean`):
+    merged. The results are exact and do not depend on the order of these operations. Mean templates
+    exist only for distances whose mean is an average of points that represent embeddings
+    (`Distance.has_mean`):
 
-    - For the 2-Wasserstein distance, the points are quantile functions. Their average is the
-      barycenter.
+    - For the 2-Wasserstein distance, the points are quantile functions. The average of quantile
+      functions is the barycenter.
     - For the log-Euclidean distance, the points are logarithms of matrices.
     - For the Euclidean and the cosine distance, the points are vectors. For the cosine distance,
-      the vectors have length 1.
+      these vectors have length 1.
 
-    Other distances have no such mean. The barycenter of the 1-Wasserstein distance is a median, and
-    the mean of the affine-invariant distance (Fréchet or Karcher mean) comes from an iteration. A
-    recording cannot be removed exactly from these means, so a gallery keeps all templates.
+    Mean templates do not exist for other distances. The barycenter for the 1-Wasserstein distance
+    is a median. The mean for the affine-invariant distance (Fréchet or Karcher mean) is computed
+    iteratively. A recording cannot be removed exactly from these two means, so a gallery keeps all
+    templates.
 
-    The distance to a mean template differs from the least distance to the templates of a person. A
-    threshold that was calibrated for a gallery is therefore not valid for mean templates.
+    The distance to a mean template differs from the distance to the nearest template of the person.
+    A threshold that was calibrated for a gallery is therefore not valid for mean templates.
 
     Args:
         distance: A `keras_dml.distances.Distance`.
-        mean: Average of the points of all recordings, float64.
+        mean: Average of the points for all recordings, float64.
         weight: Number of recordings.
 
     Example:
@@ -59,11 +62,12 @@ class MeanTemplate:
         """Computes the mean template of embeddings.
 
         Args:
-            distance: Distance of the model of the embeddings, or the name of the distance.
+            distance: Distance of the model that computed the embeddings, or the name of this
+                distance.
             embeddings: At least one embedding, shape `(count, ...)`.
 
         Raises:
-            ValueError: If `embeddings` is empty, or the mean of the distance is not an average.
+            ValueError: If `embeddings` is empty, or `distance` has no mean that is an average.
         """
         distance = distances.get(distance)
         if not distance.has_mean:
@@ -80,7 +84,7 @@ class MeanTemplate:
 
     @property
     def embedding(self) -> np.ndarray:
-        """The mean as an embedding of the model, float32, for `keras_dml.distance`."""
+        """The mean as a float32 embedding, which `keras_dml.distance` accepts."""
         return self.distance.from_mean_point(self.mean).astype(np.float32)
 
     def merge(self, other: MeanTemplate) -> MeanTemplate:
@@ -102,7 +106,7 @@ class MeanTemplate:
         return self._with(self.weight * self.mean + other.weight * other.mean, weight)
 
     def forget(self, embedding: ArrayLike) -> MeanTemplate:
-        """Returns the mean template after one recording is removed from it.
+        """Returns the mean template without one of its recordings.
 
         Args:
             embedding: Embedding of the recording. The method cannot check that the template

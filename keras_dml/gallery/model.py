@@ -1,4 +1,4 @@
-"""Computes embeddings, distances and the fingerprint of the model of a gallery."""
+"""Computes the embeddings and distances of a gallery's model, and a fingerprint of the model."""
 
 import hashlib
 import json
@@ -22,10 +22,10 @@ IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not
 
 
 class Index:
-    """Mapping from embeddings to vectors. A database uses the vectors to find near embeddings.
+    """Conversion of embeddings to vectors, by which a database finds similar embeddings.
 
-    Sorting embeddings by the norm of the difference of their vectors gives almost the same order as
-    sorting by their distance.
+    Sorting embeddings by the norms of differences between their vectors gives almost the same order
+    as sorting by the distances between the embeddings.
 
     Args:
         distance: Distance of the embeddings.
@@ -33,7 +33,7 @@ class Index:
         numbers: Number of elements of a vector.
 
     Attributes:
-        metric: Norm of the difference of two vectors, "l1" or "l2".
+        metric: Norm for differences between two vectors, "l1" or "l2".
         numbers: Number of elements of a vector.
     """
 
@@ -43,7 +43,7 @@ class Index:
         self.numbers = numbers
 
     def vectors(self, embeddings: np.ndarray) -> np.ndarray:
-        """Returns the vectors of embeddings, shape `(n, numbers)`. The embeddings may be flat."""
+        """Converts embeddings, which may be flat, to vectors of shape `(n, numbers)`."""
         embeddings = np.reshape(embeddings, (-1, *self._shape))
         return np.asarray(self._distance.index_vectors(embeddings), np.float32)
 
@@ -58,7 +58,7 @@ class GalleryModel:
         model: The `keras.Model`.
         name: Name or path of the model.
         distance: Distance with which the model compares embeddings.
-        fingerprint: SHA-256 of the distance and of the weights that compute embeddings and
+        fingerprint: SHA-256 digest over the distance and the weights that compute embeddings and
             distances. If the model has no weights, the fingerprint depends on the layers instead.
             Adding classes to a classifier does not change the fingerprint.
     """
@@ -84,12 +84,12 @@ class GalleryModel:
 
     @property
     def trained_on(self) -> pseudonyms.TrainedOn:
-        """People whose recordings trained a user's own model, for `name in trained_on`."""
+        """People whose recordings trained a user's own model. Supports `name in trained_on`."""
         card = self.card or {}
         return pseudonyms.TrainedOn(card.get("data", {}) if card.get("is_own") else {})
 
     def index(self) -> Index | None:
-        """Returns the `Index` of the embeddings, or None if the distance has no index vectors."""
+        """Returns the `Index` for the embeddings, or None if the distance has no index vectors."""
         shape = self.embedding_shape
         sample = self.distance.degenerate(np.zeros(shape, np.float32))[None]
         vectors = self.distance.index_vectors(sample)

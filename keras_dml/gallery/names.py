@@ -16,7 +16,7 @@ DIGITS = 16  # hexadecimal digits of an id
 
 
 def recording_id(embedding: bytes) -> str:
-    """Computes the id of a recording, which is the first digits of the embedding's SHA-256.
+    """Computes the id of a recording, which is the beginning of its embedding's SHA-256 digest.
 
     Args:
         embedding: Bytes of the embedding as the gallery stores them, little-endian float32.
@@ -28,13 +28,13 @@ def composed(person: Any) -> Any:
     """Returns a name in Unicode's composed form (NFC), and any other object unchanged.
 
     A keyboard writes "é" as one character, but macOS writes it as two characters in the names of
-    folders. Both spellings must name the same person.
+    folders. Both spellings must denote the same person.
     """
     return unicodedata.normalize("NFC", person) if isinstance(person, str) else person
 
 
 def checked_people(people: ArrayLike, count: int) -> np.ndarray:
-    """Returns the person of each recording as a sortable array, with names in composed form.
+    """Returns the people as an array that can be sorted, with names in composed form.
 
     Args:
         people: Name or number of the person of each recording.
@@ -85,7 +85,7 @@ def checked_name(person: str, argument: str = "person") -> str:
     if not isinstance(person, str):
         raise TypeError(
             Message(
-                "{argument} is of type {type}, but it must be a name, a string.",
+                "{argument} is of type {type}, but it must be a name (a string).",
                 argument=_messages.name(argument),
                 type=type(person).__name__,
             )

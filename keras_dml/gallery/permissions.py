@@ -1,4 +1,4 @@
-"""Checks that only the owner may read the files of a gallery (POSIX). ssh checks key files too."""
+"""Checks that only the owner may read the files of a gallery (POSIX). ssh also checks key files."""
 
 import os
 import warnings
@@ -10,18 +10,20 @@ READING = 0o044  # permissions of the group and of other users to read
 
 
 class NotPrivate(PermissionError):
-    """Error for a file of secrets that other users may read or write."""
+    """Error for a file with secrets that other users may read or write."""
 
 
 def refuse_if_shared(path: Path | int, description: str) -> None:
-    """Raises an error if other users may read or write a file of secrets.
+    """Raises an error if other users may read or write a file that contains secrets.
 
-    A file that belongs to another user is not checked, because the other user decides who may read
-    it. For example, files of secrets in a container belong to another user.
+    A file that does not belong to the current user is not checked, because its owner decides who
+    may read it. For example, files with secrets that are mounted in a container may belong to
+    another user.
 
     Args:
         path: Path of the file, or an open file descriptor.
-        description: Name of the file in the error message. Do not give a path that may be a key.
+        description: Name of the file in the error message. This name must not be a path if a user
+            may have given a key as the path.
 
     Raises:
         NotPrivate: If users other than the owner may read or write the file.
@@ -29,8 +31,8 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
     mode = _mode_if_owner(path)
     if mode & OTHERS:
         raise NotPrivate(
-            f"{description} can be used by users who do not own it (mode {mode & 0o777:04o}). Run "
-            "`chmod 600` on it, and make a new key if others may have read it."
+            f"{description} has the mode {mode & 0o777:04o}, so users other than its owner can use "
+            "it. Run `chmod 600` on it, and make a new key if others may have read it."
         )
 
 
@@ -43,14 +45,14 @@ def warn_if_shared(path: Path) -> None:
     mode = _mode_if_owner(path)
     if mode & READING:
         warnings.warn(
-            f"{path} holds personal data, but users who do not own it can read it (mode "
-            f"{mode & 0o777:04o}). Run `chmod 600` on it.",
+            f"{path} holds personal data, but has the mode {mode & 0o777:04o}, so users other than "
+            "its owner can read it. Run `chmod 600` on it.",
             stacklevel=8,
         )
 
 
 def _mode_if_owner(path):
-    """Returns the mode of a file that belongs to the current user, and 0 for other files."""
+    """Returns the mode of a file, or 0 if the file does not belong to the current user."""
     if os.name != "posix":
         return 0
     status = os.stat(path)

@@ -1,4 +1,4 @@
-"""Galleries on a PostgreSQL server, with an index of the extension pgvector.
+"""Stores galleries on a PostgreSQL server, with an index of the extension pgvector.
 
 A database contains one gallery, in the schema `keras_dml`. The index (HNSW) contains vectors with
 16 bits per number. These vectors are not encrypted, even if the gallery has a key, because an index
@@ -21,11 +21,11 @@ from keras_dml.gallery.store import Run, check_password, hide_password
 
 @contextlib.contextmanager
 def _libraries_bound_to_their_own_symbols():
-    """Makes libraries that are loaded in the block use the symbols of their dependencies first.
+    """Makes libraries that are loaded in the block prefer the symbols of their own dependencies.
 
     TensorFlow exports the functions of its copy of BoringSSL to the whole process. Without this
-    context, libpq would call these functions in place of OpenSSL's, and the first connection with
-    TLS would cause a segmentation fault.
+    context manager, libpq would call these functions instead of the functions of OpenSSL, and the
+    first connection with TLS would cause a segmentation fault.
     """
     if not hasattr(os, "RTLD_DEEPBIND"):  # only glibc shares symbols between libraries
         yield
@@ -48,7 +48,7 @@ except ImportError:
         'A gallery on a PostgreSQL server needs: pip install "keras-dml[postgres]".'
     ) from None
 
-# In earlier versions, deletions could damage an HNSW index (changelog of pgvector).
+# The earliest version in which deletions cannot damage an HNSW index (changelog of pgvector).
 PGVECTOR = (0, 8, 4)
 WAIT_SECONDS = 30  # longest time to wait for another writer or for a connection
 MOST_NUMBERS = 4000  # largest size of a `halfvec` that pgvector can index
@@ -57,10 +57,10 @@ OPERATORS = {"l1": "<+>", "l2": "<->"}
 UNKNOWN = "It is unknown whether the last change was saved. Check before you repeat it."
 
 NAMESPACE = "keras_dml"  # the PostgreSQL schema
-LOCK = 0x6B646D6C  # "kdml", advisory lock while a process creates the tables
+LOCK = 0x6B646D6C  # "kdml", number of the lock while a process creates the tables
 MARK = "people enrolled by keras-dml, version 2"  # comment of the PostgreSQL schema
-# For the mark of each earlier version: the tables that this version lacks. Opening a gallery of
-# this version adds the tables.
+# The tables that a gallery of each earlier version lacks. These tables are added when the gallery
+# is opened.
 LATER = {"people enrolled by keras-dml, version 1": {"tries", "seals", "state"}}
 TABLES = {
     "about": 'CREATE TABLE about (name text COLLATE "C" PRIMARY KEY, value text COLLATE "C"'
@@ -89,7 +89,8 @@ SCHEMA = (
     *TABLES.values(),
     "CREATE INDEX templates_of_person ON templates (person)",
     "INSERT INTO changes VALUES (0)",  # one row, which a writer locks
-    # Otherwise ANALYZE would copy some values into a table that `purge` does not rewrite.
+    # Without these statements, ANALYZE would copy some values into a table that `purge` does not
+    # rewrite.
     "ALTER TABLE templates ALTER COLUMN embedding SET STATISTICS 0",
     "ALTER TABLE people ALTER COLUMN name SET STATISTICS 0",
 )
@@ -128,13 +129,13 @@ FIND_LOG = (
 class PostgresStore:
     """A gallery in a database on a PostgreSQL server, see `store.Store`.
 
-    Transactions that write wait for each other. Transactions that read do not wait. If the
-    connection is lost, the next call connects again.
+    A transaction that writes waits for other transactions that write. Transactions that read do not
+    wait. If the connection is lost, the next call connects again.
 
     Args:
         url: URL of the database, `postgresql://user:password@host:port/database`.
-        upgrade: Function that takes a `Run` and seals a gallery of an earlier release. The function
-            is called in the transaction that adds the missing tables to this gallery.
+        upgrade: Function that takes a `Run` and seals a gallery of an earlier release. The store
+            calls the function in the transaction that adds the missing tables to the gallery.
 
     Raises:
         ValueError: If `url` is not a valid URL, or the schema `keras_dml` of the database is not a
@@ -205,21 +206,22 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _permitted(self, reason):
-        """Raises `PermissionError` with a reason if the role lacks a privilege in the block."""
+        """Raises `PermissionError` with a reason if the role lacks a privilege that the block
+        needs."""
         try:
             yield
         except psycopg.errors.InsufficientPrivilege:
             raise PermissionError(f"{self.path} cannot be used: {reason}.") from None
 
     def _add_later_tables(self, connection):
-        """Adds the tables that galleries of earlier versions lack, and seals the gallery."""
+        """Adds tables that a gallery of an earlier version lacks, and seals the gallery."""
         run = connection.execute
         (mark,) = run(FIND_NAMESPACE).fetchone()
         if mark not in LATER:
             return
         with self._permitted(
-            "an earlier release made its gallery, which lacks tables. Let the role that made the "
-            f"gallery open it once, and then run `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "
+            "its gallery lacks tables, because an earlier release made it. Let the role that made "
+            f"the gallery open it once, and then run `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "
             f"TABLES IN SCHEMA {NAMESPACE} TO ROLE`"
         ):
             run(f"COMMENT ON SCHEMA {NAMESPACE} IS '{MARK}'")
@@ -239,8 +241,8 @@ class PostgresStore:
         if relations - {"r nearest"} != {f"r {name}" for name in TABLES}:
             raise ValueError(
                 f"The schema {NAMESPACE} of {self.path} lacks a table, or holds tables, views, "
-                "rules or triggers that a gallery does not have. Somebody has changed it: do not "
-                "use it."
+                "rules or triggers that a gallery does not have. Somebody has changed the schema. "
+                "Do not use it."
             )
 
     def close(self) -> None:
@@ -263,7 +265,7 @@ class PostgresStore:
             yield run
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes counts of rejected claims. No other writer waits."""
+        """Opens a transaction that changes counts of rejected claims and delays no other writer."""
         return self._transaction()
 
     @contextlib.contextmanager
@@ -274,7 +276,7 @@ class PostgresStore:
             yield run
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, list[str]]:
-        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
+        """Returns an SQL condition for a column with one of many texts, and the values of `?`."""
         return f"{column} = ANY(?)", list(values)
 
     def changes_by_others(self) -> int:
@@ -293,15 +295,15 @@ class PostgresStore:
         self._index = make_index()
         if self._index is None:
             raise ValueError(
-                "The distance of the model has no `Distance.index_vectors`, which the index of a "
-                "server needs. Keep the people of this model in a file."
+                "The index of a server needs `Distance.index_vectors`, which the distance of the "
+                "model does not have. Keep the people of this model in a gallery file."
             )
         if self._index.numbers > MOST_NUMBERS:
             raise ValueError(
                 f"The embeddings of this model have {self._index.numbers:,} numbers, but the index "
                 f"of a server takes vectors of up to {MOST_NUMBERS:,} numbers. Keep the people of "
-                "this model in a file, or train a model with smaller embeddings, such as with a "
-                "smaller `keras_dml.layers.TangentMap`."
+                "this model in a gallery file, or train a model with smaller embeddings, such as "
+                "with a smaller `keras_dml.layers.TangentMap`."
             )
         if not run("SELECT to_regclass(?)", (f"{NAMESPACE}.nearest",)).fetchone()[0]:
             for statement in INDEX:
@@ -332,7 +334,7 @@ class PostgresStore:
             return sorted(names), self._number_of_people(run)
 
     def _number_of_people(self, run):
-        """Counts people, but only after a change, because counting a million people takes 50 ms."""
+        """Returns the number of people, who are counted only after a change (50 ms per million)."""
         (changes,) = run("SELECT number FROM changes").fetchone()
         if self._people is None or self._people[0] != changes:
             self._people = changes, run("SELECT count(*) FROM people").fetchone()[0]
@@ -342,21 +344,23 @@ class PostgresStore:
         """Does nothing, because only `purge` removes deleted rows from a server."""
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the tables and the index without deleted rows. Other connections wait meanwhile.
+        """Rewrites the tables and the index without deleted rows. During this time, other
+        connections wait.
 
         Returns:
             Sentences that name places where deleted rows may remain.
 
         Raises:
-            PermissionError: If the role does not own the tables. The server would only warn.
+            PermissionError: If the role does not own the tables. The server itself would only emit
+                a warning.
         """
         with self._lock, self._explained():
             run = self._open_connection().execute
             if run(FIND_FOREIGN).fetchone():
                 raise PermissionError(
-                    f"{self.path} was not rewritten: only the role that made the gallery may do "
-                    "so. Run this command as that role. People who were removed before are "
-                    "removed, but the server's disk still holds their data until then."
+                    f"{self.path} was not rewritten, because only the role that made the gallery "
+                    "may rewrite it. Run this command as that role. Until then, the server's disk "
+                    "still holds data of people who were removed."
                 )
             relations = [name for (name,) in run(FIND_RELATIONS).fetchall()]
             for table in (name.removeprefix("r ") for name in relations if name[0] == "r"):
@@ -376,7 +380,7 @@ class PostgresStore:
 
 
 def _runner(connection):
-    """Returns a `Run`, which executes statements with `?` on a connection."""
+    """Returns a `Run` that executes statements with `?` for values on a connection."""
     return lambda query, values=(): connection.execute(
         query.replace("?", "%s"), values, binary=True
     )
@@ -392,9 +396,9 @@ def _halved(vector):
         half = vector.astype(np.float16)
     if not np.isfinite(half).all():
         raise ValueError(
-            f"An embedding has the number {np.abs(vector).max():.3g}, but the index of a server "
-            f"holds numbers up to {np.finfo(np.float16).max:,.0f}. Give the model recordings in a "
-            "larger unit, or keep its people in a file."
+            f"An embedding contains the number {np.abs(vector).max():.3g}, but the index of a "
+            f"server holds numbers up to {np.finfo(np.float16).max:,.0f}. Give the model "
+            "recordings in a larger unit, or keep its people in a gallery file."
         )
     return half
 
@@ -408,30 +412,30 @@ def places_of_deleted_rows(log_size: str, is_archived: bool, slots: int) -> tupl
         slots: Number of replication slots.
     """
     places = [
-        "The server's write-ahead log: its files keep removed data until they are overwritten "
-        f"(at most {log_size} of them is kept by default; `max_wal_size`)."
+        "The server's write-ahead log. Its files keep removed data until they are overwritten. By "
+        f"default, the server keeps at most {log_size} of these files (setting `max_wal_size`)."
     ]
     if is_archived:
-        places.append("The archive of the write-ahead log, as long as it is kept.")
+        places.append("The archive of the write-ahead log, until the archive is deleted.")
     if slots:
         places.append(
-            f"The write-ahead log kept for {slots} replication slots, and their replicas."
+            f"The write-ahead log that is kept for {slots} replication slots, and their replicas."
         )
-    places.append("Backups and snapshots of the server's disk that were made before.")
+    places.append("Backups and snapshots of the server's disk that were made earlier.")
     return tuple(places)
 
 
 def _explanation(path, error, if_lost):
-    """Returns the type and the message of the error that replaces an error of the driver.
+    """Returns the type and the message of the error that replaces an error of the database driver.
 
     The message repeats only the first line of the server's message, because other lines may contain
     stored values.
     """
     message = error.diag.message_primary or str(error).partition("\n")[0]
     if isinstance(error, psycopg.errors.LockNotAvailable):
-        return TimeoutError, f"Another process has been writing to {path} too long: try again."
+        return TimeoutError, f"Another process has been writing to {path} too long. Try again."
     if isinstance(error, psycopg.errors.UndefinedFile | psycopg.errors.FeatureNotSupported):
-        return OSError, f"{path} has no pgvector: install it on the server ({message})."
+        return OSError, f"{path} has no pgvector ({message}). Install it on the server."
     if isinstance(error, psycopg.OperationalError):
         return OSError, f"{path} cannot be used: {message}. {if_lost}"
     if isinstance(error, psycopg.errors.InsufficientPrivilege):

@@ -1,6 +1,7 @@
 """Reads and writes the people, templates (stored embeddings) and thresholds of a gallery.
 
-This module encrypts the templates and seals all records, which a store holds.
+A store holds the records. This module encrypts the templates and seals all records before the store
+writes them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Records:
     Args:
         path: Path of the file, or the URL of a database. A file that does not exist is created.
         key: Key of the gallery, see `encryption.read_key`.
-        keys: Path of the file of the people's keys, for an encrypted gallery on a server.
+        keys: Path of the file with the people's keys, for an encrypted gallery on a server.
 
     Raises:
         ValueError: If `path` is not a gallery, or the gallery has another version, is damaged or
@@ -73,7 +74,8 @@ class Records:
         return self._opened.enter_context(contextlib.closing(resource))
 
     def _open_keys(self):
-        """Opens the file of the people's keys, if a path was given and it is not open yet."""
+        """Opens the file with the people's keys, if its path was given and the file is not open
+        yet."""
         if self._keys_path is not None and self._keys_file is None:
             self._keys_file = self._close_later(
                 sqlite.SQLiteFile(
@@ -86,7 +88,7 @@ class Records:
             )
 
     def _seal_earlier(self, run):
-        """Seals a gallery of an earlier release in the transaction that adds new tables."""
+        """Seals a gallery that an earlier release made, in the transaction that adds new tables."""
         self._open_keys()
         self._unlock(run, path=self._given_path)
         if self._counter.seen():
@@ -98,7 +100,7 @@ class Records:
         if self._seals.has_key:
             warnings.warn(
                 f"{hide_password(self._given_path)} was made by an earlier release and is sealed "
-                "now. From now on changes by other programs are detected. Earlier changes are not.",
+                "now. Later changes by other programs are detected. Earlier changes are not.",
                 stacklevel=8,
             )
 
@@ -134,7 +136,7 @@ class Records:
         Args:
             about: Facts about the gallery, `{name: value}`.
             make_index: Function that returns the `Index` of the model's embeddings. A gallery on a
-                server needs it.
+                server needs this function.
 
         Returns:
             The rows of the table `about`, `{name: value}`.
@@ -153,7 +155,8 @@ class Records:
         return self.about()
 
     def _unlock(self, run, path=None):
-        """Checks the key of the gallery and uses it from then on. Does nothing for a new gallery.
+        """Checks the key of the gallery, and uses this key from now on. Does nothing for a new
+        gallery.
 
         Args:
             run: Function that executes a statement.
@@ -173,7 +176,7 @@ class Records:
             self._counter = self._open_counter(mark)
 
     def _open_counter(self, mark):
-        """Returns the `Counter` of changes. Without a file, the counter stores nothing."""
+        """Returns the `Counter` of changes, which stores nothing if no file for it exists."""
         if self._keys_file is not None:
             return Counter(self._keys_file, mark)
         if self._key.path is None:
@@ -214,7 +217,7 @@ class Records:
         """Checks that no other program has changed an encrypted gallery.
 
         Raises:
-            ValueError: If a program has changed it, or the gallery is an older copy of itself.
+            ValueError: If another program has changed the gallery, or the gallery is an older copy.
         """
         with self._store.reading() as run:
             number = self._check_rows(run)
@@ -224,15 +227,16 @@ class Records:
         self._counter.keep(number)
 
     def _check_keys(self, run):
-        """Raises `ValueError` if a person has no key, because the person would then be hidden."""
+        """Raises `ValueError` if a person has no key, because the gallery would ignore this
+        person's templates."""
         people = dict(run("SELECT id, name FROM people").fetchall())
         with self._decrypting(), self._unchanged():
             keys = self._keys.keys_of(run, people)
             if gone := [name for number, name in people.items() if number not in keys]:
-                raise SealError(f"the key of {gone[0]!r} is gone")
+                raise SealError(f"the key of {gone[0]!r} is missing")
 
     def accept_older(self) -> None:
-        """Accepts an encrypted gallery although it is an older copy of itself."""
+        """Accepts an encrypted gallery although it is an older copy."""
         with self._store.writing() as run:
             number = max(self._check_rows(run), self._counter.seen())
             run("UPDATE state SET number = ?", (number,))
@@ -240,13 +244,13 @@ class Records:
         self._counter.keep(number)
 
     def _check_rows(self, run):
-        """Checks the seals of the rows of an encrypted gallery.
+        """Checks the seals on the rows of an encrypted gallery.
 
-        In a file, all rows are checked after each change by another connection. On a server, this
-        method does not check templates, because `templates` checks them.
+        In a gallery file, the method checks all rows after each change by another connection. On a
+        server, the method does not check templates, because the method `templates` checks them.
 
         Returns:
-            Number of changes that an encrypted gallery counted. 0 for other galleries.
+            Number of changes that were made to the gallery. 0 if the gallery is not encrypted.
         """
         if not self._seals.has_key:
             return 0
@@ -261,13 +265,13 @@ class Records:
         return number
 
     def _check_number(self, number):
-        """Raises `ValueError` if the counter outside the gallery has a larger number of changes."""
+        """Raises `ValueError` if the counter outside the gallery counted more changes."""
         if number < self._counter.seen():
             raise ValueError(
                 Message(
-                    "{path} is an older copy of this gallery: it has {number} of the {seen} "
-                    "changes that were made. Put the latest copy back. If you restored a backup "
-                    "on purpose, use {accept_older()}.",
+                    "{path} is an older copy of this gallery, with only {number} of {seen} "
+                    "changes. Restore the latest copy. If you restored a backup on purpose, use "
+                    "{accept_older()}.",
                     path=self.path,
                     number=number,
                     seen=self._counter.seen(),
@@ -315,7 +319,7 @@ class Records:
         Args:
             person: Name of the person.
             embeddings: Embeddings, shape `(count, ...)`.
-            enrolled: True to enroll the recordings, False to store imposters of the person.
+            enrolled: True to enroll the recordings, False to store them as imposter recordings.
 
         Returns:
             Number of enrolled recordings of the person.
@@ -335,7 +339,7 @@ class Records:
 
         Args:
             people: Name of the person of each template.
-            enrolled: True for enrolled templates, False for imposters that `reject` stored.
+            enrolled: True for enrolled templates, False for templates that `reject` stored.
             embeddings: Embeddings, shape `(count, ...)`.
 
         Returns:
@@ -362,11 +366,11 @@ class Records:
         return added
 
     def _add_person(self, run, name):
-        """Returns the number and the key of a person. Adds the person if the name is new.
+        """Returns the number and the key of a person, who is added if the name is new.
 
-        The numbers of people are random. If they came from a sequence, a server could use a number
-        again after a crash. The file of keys may contain a key with this number from an enrollment
-        that was lost in the crash, and this key would then belong to another person.
+        The numbers of people are random. If these numbers were consecutive, a server could use a
+        number again after a crash. The file of keys may still contain a key under this number, from
+        an enrollment that was lost in the crash. The key would then belong to the wrong person.
         """
         new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
         run(new, (_new_number(), name))
@@ -394,7 +398,7 @@ class Records:
                 self._store.add_to_index(run, template, number, vector)
 
     def remove(self, person: str) -> bool:
-        """Removes a person and all records of the person. Returns whether the person existed."""
+        """Removes a person and all records of the person. Returns True if the person existed."""
         with self._writing() as run:
             number = _number_of(run, composed(person))
             if number is not None:
@@ -403,16 +407,16 @@ class Records:
         return number is not None
 
     def forget(self, person: str, recordings: Sequence[str], enrolled: bool = True) -> list[str]:
-        """Removes recordings of a person. Removes the person with the last enrolled recording.
+        """Removes recordings of a person, and the person if no enrolled recording remains.
 
         Args:
             person: Name of the person.
             recordings: Ids of the recordings.
-            enrolled: True for enrolled recordings, False for imposters that `reject` stored.
+            enrolled: True for enrolled recordings, False for recordings that `reject` stored.
 
         Returns:
-            The ids that do not belong to a recording of the person. If any id is returned, nothing
-            is removed.
+            The ids without a matching recording of the person. If any are returned, nothing is
+            removed.
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
         with self._writing() as run:
@@ -456,7 +460,7 @@ class Records:
             name: New name.
 
         Returns:
-            Whether the person existed.
+            True if the person existed.
 
         Raises:
             ValueError: If another person has the new name.
@@ -494,10 +498,10 @@ class Records:
 
         Args:
             person: Name of the person.
-            enrolled: True for enrolled recordings, False for imposters that `reject` stored.
+            enrolled: True for enrolled recordings, False for recordings that `reject` stored.
 
         Returns:
-            The `StoredRecording` of each recording, or None if the person does not exist.
+            A `StoredRecording` for each recording, or None if the person does not exist.
         """
         query = (
             "SELECT created, embedding FROM templates WHERE person = ? AND enrolled = ? ORDER BY id"
@@ -526,7 +530,7 @@ class Records:
         """Counts the recordings of all people.
 
         Returns:
-            `(enrolled, marked, first)`: the number of enrolled recordings, the number of imposters
+            `(enrolled, marked, first)`: the number of enrolled recordings, the number of recordings
             that `reject` stored, and the time when the first recording was stored, or None.
         """
         query = (
@@ -545,9 +549,10 @@ class Records:
             people: Names of the people. Unknown names are ignored. Default: all people.
 
         Returns:
-            `(names, enrolled, embeddings)`: the name of the person of each template, sorted;
-            whether each template is enrolled; and the flat embeddings, float32 of shape
-            `(count, numbers)`. Templates of people whose key was destroyed are left out.
+            `(names, enrolled, embeddings)`. `names` contains the name of each template's person,
+            sorted. `enrolled` is True for enrolled templates. `embeddings` contains the templates
+            as float32 vectors, shape `(count, numbers)`. Templates of people whose key was
+            destroyed are left out.
         """
         condition, values = "TRUE", ()
         if people is not None:
@@ -584,7 +589,8 @@ class Records:
         return self._store.candidates(embeddings)
 
     def changes(self) -> tuple[Any, ...] | None:
-        """Returns a value that differs after every change by this or another process."""
+        """Returns a value that changes whenever this process or another process changes the
+        gallery."""
         with self._store.reading() as run:
             self._check_rows(run)
             return run("SELECT number, seal FROM state").fetchone()
@@ -594,7 +600,7 @@ class Records:
         return self._limits("thresholds", _threshold)
 
     def set_threshold(self, threshold: Threshold) -> None:
-        """Stores a threshold. Replaces an earlier threshold for the same false accept rate."""
+        """Stores a threshold and replaces the earlier threshold for its false accept rate."""
         self._set_limit("thresholds", threshold)
 
     def remove_threshold(self, far: float) -> None:
@@ -607,7 +613,7 @@ class Records:
         return self._limits("boundaries", lambda values: Boundary(**values))
 
     def set_boundary(self, boundary: Boundary) -> None:
-        """Stores a `Boundary`. Replaces an earlier `Boundary` for the same false match rate."""
+        """Stores a `Boundary` and replaces the earlier `Boundary` for its false match rate."""
         self._set_limit("boundaries", boundary)
 
     def _limits(self, table, parse):
@@ -620,8 +626,8 @@ class Records:
                 limits[far] = parse(json.loads(text))
             except (KeyError, RecursionError, TypeError, ValueError):
                 raise ValueError(
-                    f"{self.path} holds invalid {table} for FAR {100 * far:g} %. It is damaged, or "
-                    "somebody has changed it. Calibrate that rate again."
+                    f"{self.path} holds invalid {table} for FAR {100 * far:g} %. The gallery is "
+                    "damaged, or somebody has changed it. Calibrate again for this rate."
                 ) from None
         return limits
 
@@ -658,13 +664,14 @@ def _about(run: Run) -> dict[str, Any]:
 
 def _damaged_about(name):
     return ValueError(
-        f"The gallery has no valid value in the row {name[:40]!r} of its table `about`: it is "
-        "damaged, or somebody has changed it. Restore a backup by `keras-dml restore`."
+        f"The gallery has no valid value in the row {name[:40]!r} of its table `about`. The "
+        "gallery is damaged, or somebody has changed it. Restore a backup by `keras-dml restore`."
     )
 
 
 def _by_person(stored):
-    """Returns the names, template rows and seals of people, each by the person's number."""
+    """Returns three dictionaries with the names, template rows and seals of people by their
+    numbers."""
     names, rows, seals = {}, {}, {}
     for number, name, *row, seal in stored:
         names[number], seals[number] = name, seal

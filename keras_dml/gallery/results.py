@@ -1,4 +1,4 @@
-"""Results of the methods of a gallery. No result contains an embedding."""
+"""Results that the methods of a gallery return. No result contains an embedding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVED = "the card's, moved to these people"
 
 
 class Scale(NamedTuple):
-    """Scale that converts distances to scores from 0 to 100, which are easier to read.
+    """Conversion of distances to scores from 0 to 100, which are easier to read.
 
     Attributes:
         to_itself: Distance from a recording to itself, which gets the score 100.
@@ -30,7 +30,8 @@ class Scale(NamedTuple):
 
     @classmethod
     def from_card(cls, card: dict[str, Any] | None, to_itself: float) -> Scale | None:
-        """Returns the scale of a model, or None if the card has no imposter distances.
+        """Returns the `Scale` of a model, or None if the card has no distances between different
+        people.
 
         Args:
             card: Card of the model, or None.
@@ -42,10 +43,10 @@ class Scale(NamedTuple):
         return cls(float(to_itself), imposters["mean"])
 
     def closeness(self, distance: float) -> float:
-        """Returns the score from 0 to 100 for a distance.
+        """Converts a distance to a score from 0 to 100.
 
-        The score is 100 for the same recording. It is 0 for distances that are at least as large as
-        the mean distance between two people.
+        The distance from a recording to itself gives the score 100. Distances that are at least as
+        large as the mean distance between two people give the score 0.
 
         Args:
             distance: The distance. An infinite distance gives 0.
@@ -62,10 +63,10 @@ class Enrollment:
         person: Name of the person.
         kept: Indices of the recordings that were enrolled.
         refused: `{index: reason}` for each refused recording.
-        enrolled: Number of all recordings of the person in the gallery.
-        ids: Id of each recording in `kept`, for `Gallery.forget`.
-        repeated: `{index: first}` for each repeated recording, where `first` is the index of the
-            same recording, or None if the recording was enrolled before.
+        enrolled: Total number of the person's recordings in the gallery.
+        ids: Ids of the recordings in `kept`, for `Gallery.forget`.
+        repeated: `{index: first}` for each repeated recording. `first` is the index of its first
+            occurrence, or None if the recording was already enrolled.
     """
 
     person: str
@@ -88,7 +89,7 @@ class Enrollment:
 
 
 class StoredRecording(NamedTuple):
-    """Id of a recording in a gallery, and the time when it was stored, in ISO 8601 and UTC."""
+    """Id of a stored recording, and the time when the recording was stored (ISO 8601, UTC)."""
 
     id: str
     created: str
@@ -101,10 +102,11 @@ class GalleryInfo:
     Attributes:
         path: Path of the file, or the URL without the password.
         model: Name or path of the model. None if nothing was written to the gallery yet.
-        fingerprint: SHA-256 of the weights and the distance of the model, see `model.GalleryModel`.
-            None if nothing was written to the gallery yet.
-        created: Time when the gallery was created, in ISO 8601 and UTC. Earlier releases did not
-            store this time. For their galleries, it is the time of the first recording, or None.
+        fingerprint: SHA-256 digest over the weights and the distance of the model, see
+            `model.GalleryModel`. None if nothing was written to the gallery yet.
+        created: Time when the gallery was created (ISO 8601, UTC). For galleries of earlier
+            releases, which did not store this time, `created` is the time when the first recording
+            was stored, or None.
         encrypted: Whether the embeddings are encrypted.
         people: Number of people.
         recordings: Number of enrolled recordings.
@@ -153,23 +155,22 @@ class GroupRate(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """Largest distance with which a claim is accepted, and the error rates at this distance.
+    """Largest distance at which a claim is accepted, and the error rates with this threshold.
 
     Attributes:
-        far: False accept rate that was asked for.
+        far: False accept rate for which the threshold was computed.
         value: Largest accepted distance.
-        far_ci95: 95 % confidence interval of the false accept rate that another group of the same
-            number of people would have, see `keras_dml.evaluation.certificate`.
+        far_ci95: 95 % confidence interval of the false accept rate in other groups with the same
+            number of people, see `keras_dml.evaluation.certificate`.
         tar: Fraction of genuine claims that are accepted (true accept rate).
         tar_ci95: 95 % confidence interval of `tar`.
         people: Number of calibration people.
-        trials: Number of false claims (imposter trials) of the calibration people.
-        independent: Number of independent pairs of people that carry as much information as all
-            trials.
-        strictest: Lowest false accept rate for which the number of calibration people is large
-            enough.
-        method: Method that computed the threshold: counted over people, extrapolated with a model
-            of the tail, `MOVED` or `PROVISIONAL`.
+        trials: Number of false claims (imposter trials) between calibration people.
+        independent: Number of independent pairs of people that would give as much information as
+            all trials.
+        strictest: Smallest false accept rate for which there are enough calibration people.
+        method: Text that says how the threshold was computed: `MOVED`, `PROVISIONAL`, or the method
+            of a `keras_dml.evaluation.Certificate`.
         groups: `GroupRate` of each group. Empty if no groups were given.
         enrolled: Median number of recordings per calibration person. If more recordings per person
             are enrolled, false claims are accepted more often.
@@ -196,12 +197,12 @@ class Threshold:
 
     @property
     def extrapolated(self) -> bool:
-        """True if the people were too few for the rate `far`, which is then only an estimate."""
+        """True if there were too few people for `far`, so that `far` is only an estimate."""
         return self.far < self.strictest and self.method not in (MOVED, PROVISIONAL)
 
     @property
     def is_counted(self) -> bool:
-        """True if the rate was measured on enough people, without extrapolation or the card."""
+        """True if the rate was measured on enough people, and the card was not used."""
         return not self.extrapolated and self.method not in (MOVED, PROVISIONAL)
 
     @property
@@ -210,10 +211,10 @@ class Threshold:
         return self.method == PROVISIONAL
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns how many people another rate needs, as a smallest and a largest estimate.
+        """Returns the smallest and the largest estimate of the number of people that a rate needs.
 
         Args:
-            far: Wanted false accept rate. `keras_dml.evaluation.Certificate.people_needed`
+            far: Desired false accept rate. `keras_dml.evaluation.Certificate.people_needed`
                 explains the estimates.
         """
         counted = evaluation.FalseAccepts(
@@ -225,12 +226,12 @@ class Threshold:
         """Returns an upper bound of the false positive identification rate (FPIR).
 
         FPIR is the fraction of strangers whom `identify` takes for an enrolled person. The bound is
-        `people * far`, at most 1.
+        `people * far`, or 1 if this product is larger.
 
         The false negative identification rate (FNIR) is the fraction of enrolled people who are not
-        identified. It has no useful bound of this kind: in one experiment with 30 enrolled people,
-        the bound `1 - TAR + (people - 1) FAR` was 70 %, and the measured FNIR was 12 %. Measure
-        FNIR with `keras_dml.evaluation.identification` and `imposters`.
+        identified. FNIR has no useful upper bound. In one experiment with 30 enrolled people, the
+        bound `1 - TAR + (people - 1) FAR` was 70 %, but the measured FNIR was 12 %. Measure FNIR
+        with `keras_dml.evaluation.identification` and `keras_dml.evaluation.imposters`.
 
         Args:
             people: Number of enrolled people.
@@ -240,9 +241,9 @@ class Threshold:
     def __str__(self) -> str:
         fewest, most = self.people_needed(self.far / 10)
         summary = (
-            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
+            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval of the FAR: "
             f"{_percents.interval(self.far_ci95)}, {self.method}: {self.people} people, "
-            f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %; FAR {10 * self.far:g} "
+            f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %. FAR {10 * self.far:g} "
             f"% would need about {fewest:,} to {most:,} people"
         )
         return "\n".join([summary, *map(str, self.groups)])
@@ -255,15 +256,16 @@ class Decision:
     Attributes:
         accepted: Whether the claim is accepted.
         person: Name of the claimed person.
-        score: Least distance to the person's enrolled recordings, averaged over the observed
-            recordings. A smaller score means a better match.
+        score: Mean, over the observed recordings, of the distance to the nearest enrolled recording
+            of the person. A smaller score means a better match.
         threshold: Largest score that is accepted.
-        denied: Whether an observed recording is nearest to an imposter that `reject` stored for
-            this person.
-        far: False accept rate of the threshold. None if the caller gave the threshold.
+        denied: Whether an observed recording is nearer to an imposter recording that `reject`
+            stored than to the person's enrolled recordings.
+        far: False accept rate of the threshold. None if the caller set the threshold.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.
-        scale: Scale for `closeness`. None if the model card has no imposter distances.
+        scale: Scale that converts `score` to `closeness`. None if the model card has no distances
+            between different people.
     """
 
     accepted: bool
@@ -278,7 +280,7 @@ class Decision:
 
     @property
     def closeness(self) -> float | None:
-        """Score from 0 to 100, where 100 is the best match, see `Scale`. None without a scale."""
+        """Score from 0 (worst match) to 100 (best match). None if `scale` is None."""
         return None if self.scale is None else self.scale.closeness(self.score)
 
     def in_words(self, distances: bool = False, scores: bool = True) -> str:
@@ -286,7 +288,8 @@ class Decision:
 
         Args:
             distances: Whether to state distances instead of scores from 0 to 100.
-            scores: Whether to state the score, and that an imposter is nearest if `denied` is True.
+            scores: Whether to state the score and, if `denied` is True, that an imposter is
+                nearest.
         """
         answer = f"{self.person} {'accepted' if self.accepted else 'rejected'}"
         limit = limit_in_words(self, distances)
@@ -309,23 +312,23 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Identification:
-    """Result of `Gallery.identify`: the person who made recordings, or None for a stranger.
+    """Result of `Gallery.identify`: the person who made the recordings, or None for a stranger.
 
     Attributes:
         person: Name of the identified person. None if no person is near enough (a stranger), or if
             several people have equal scores.
-        candidates: The people with the least scores, nearest first.
-        threshold: Largest score with which a person is identified. None if no threshold exists.
-            The result then contains candidates, but no decision.
+        candidates: The people with the smallest scores, in ascending order of the scores.
+        threshold: Largest score with which a person is identified. None if no threshold exists. In
+            this case, the result contains candidates, but no decision.
         people: Number of enrolled people.
         fpir: Upper bound of the false positive identification rate for this number of people, see
-            `Threshold.among`. None if the bound is 1, or if the rate of the threshold was
-            extrapolated or is based on the card.
-        far: False accept rate of the threshold. None if the caller gave the threshold.
+            `Threshold.among`. None if the bound is 1, or if `far` was extrapolated or is based on
+            the model card.
+        far: False accept rate of the threshold. None if the caller set the threshold.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.
-        tied: Names of the nearest people if several people have equal scores up to the threshold,
-            so that the gallery does not decide between them. Otherwise empty.
+        tied: Names of the nearest people, if they have equal scores that are at most the threshold.
+            The gallery does not decide between these people. Otherwise empty.
         scale: Scale for `closeness`, as in `Decision`.
     """
 
@@ -350,7 +353,7 @@ class Identification:
         return self.person or "a stranger"
 
     def limit(self, distances: bool = False) -> str:
-        """Returns the threshold in words. Empty without a threshold.
+        """Returns the threshold in words, or an empty text without a threshold.
 
         Args:
             distances: Whether to state distances instead of scores from 0 to 100.
@@ -358,15 +361,15 @@ class Identification:
         return limit_in_words(self, distances)
 
     def closeness(self, candidate: Candidate) -> float | None:
-        """Returns the score of a candidate from 0 to 100. None without a scale."""
+        """Returns the score of a candidate from 0 to 100. None if `scale` is None."""
         return None if self.scale is None else self.scale.closeness(candidate.score)
 
     @property
     def rates(self) -> str:
-        """Bound of the false positive identification rate (FPIR) in words. Empty if unknown."""
+        """Upper bound of the false positive identification rate (FPIR) in words, or empty."""
         if self.fpir is None:
             return ""
-        return f"among {self.people} people FPIR up to {100 * self.fpir:.3g} %"
+        return f"FPIR at most {100 * self.fpir:.3g} % among {self.people} people"
 
     def __str__(self) -> str:
         nearest = ", ".join(
@@ -382,7 +385,7 @@ def measured_in_words(score: float, scale: Scale | None, distances: bool = False
 
     Args:
         score: A distance.
-        scale: Scale of scores from 0 to 100, or None.
+        scale: Conversion to scores from 0 to 100, or None.
         distances: Whether to state the distance even if there is a scale.
     """
     if scale is None or distances:
@@ -391,11 +394,13 @@ def measured_in_words(score: float, scale: Scale | None, distances: bool = False
 
 
 def limit_in_words(answer: Any, distances: bool = False) -> str:
-    """Returns the threshold and the false accept rate in words. Empty without a threshold.
+    """Returns the threshold and the false accept rate in words, or an empty text without a
+    threshold.
 
     Args:
         answer: A result such as a `Decision`, with the attributes `threshold`, `far`,
-            `extrapolated` and `provisional`. It also needs `scale` unless `distances` is True.
+            `extrapolated` and `provisional`. Unless `distances` is True, it must also have the
+            attribute `scale`.
         distances: Whether to state distances instead of scores from 0 to 100.
     """
     if answer.threshold is None:

@@ -1,16 +1,16 @@
-"""Seals the rows of a gallery, so that changes by other programs are detected.
+"""Seals the rows of a gallery to detect changes by other programs.
 
-If the gallery has a key, a seal is an HMAC-SHA256 with a key that HKDF derives from the key of the
-gallery. If somebody changes, deletes, duplicates or swaps rows without the key, the gallery detects
-this. If the gallery has no key, a seal is a checksum that detects damage.
+If the gallery has a key, HKDF derives a second key from this key, and each seal is an HMAC-SHA256
+with the second key. The gallery then detects if somebody without the key changes, deletes,
+duplicates or swaps rows. If the gallery has no key, a seal is a checksum that only detects damage.
 
-The seal of a person covers the person's number, name and templates (stored embeddings). One more
+The seal of a person covers the person's number, name and templates (stored embeddings). Another
 seal, in the table `state`, covers the model, the thresholds, the number of changes and the sum of
 the seals of all people. The sum represents the set of people (MSet-Add-Hash of Clarke2003).
-Changing one person therefore does not require reading the rows of other people.
+Because of this sum, the rows of other people need not be read when one person changes.
 
-Seals do not cover the vectors in the index of a server, the counts of rejected claims, and the keys
-of people, which AES-GCM authenticates.
+Seals do not cover the vectors in the index of a server and the counts of rejected claims. Seals do
+not cover the keys of people either, because AES-GCM authenticates these keys.
 
 An older copy of a whole gallery has valid seals. To detect such a copy (rollback), a `Counter` also
 stores the number of changes outside the gallery.
@@ -35,15 +35,15 @@ COUNTERS_SUFFIX = ".counters"  # suffix of the file of counters next to a key fi
 
 
 class SealError(ValueError):
-    """Error for rows that another program has changed."""
+    """Error for rows of a gallery that another program has changed."""
 
 
 class Seals:
     """Computes, stores and checks the seals of a gallery. Call each method in a transaction.
 
     Args:
-        key: Key for the seals, 32 bytes. None for a gallery without a key.
-        gallery: Text that identifies the gallery. None for a gallery without a key.
+        key: Key for the seals, 32 bytes. None if the gallery has no key.
+        gallery: Text that identifies the gallery. None if the gallery has no key.
     """
 
     def __init__(self, key: bytes | None = None, gallery: str | None = None):
@@ -51,7 +51,7 @@ class Seals:
 
     @property
     def has_key(self) -> bool:
-        """True if the gallery has a key, without which nobody can make a seal."""
+        """True if the gallery has a key, so that only owners of the key can make seals."""
         return self._key is not None
 
     def begin(self, run: "Run") -> None:
@@ -86,7 +86,7 @@ class Seals:
         run("UPDATE state SET people = ?", (_bytes(total),))
 
     def sign(self, run: "Run") -> int:
-        """Adds 1 to the number of changes, and seals the new state of the gallery.
+        """Increases the number of changes by 1, and seals the new state of the gallery.
 
         Returns:
             The number of changes.
@@ -112,15 +112,16 @@ class Seals:
         state = _state(run)
         if state is None:
             if self.has_key and _about(run):
-                raise SealError("its seal is gone")
+                raise SealError("its seal is missing")
             return 0
         number, people, seal = state
         if not hmac.compare_digest(seal, self._seal_state(run, number, people)):
-            raise SealError("its model, a threshold, a boundary or its number of changes")
+            raise SealError("its model, a limit or its number of changes does not match the seal")
         return number
 
     def check_set(self, run: "Run") -> None:
-        """Checks that no program has deleted, added or restored a person. Does not read templates.
+        """Checks, without reading templates, that no other program has deleted, added or restored a
+        person.
 
         Raises:
             SealError: If another program has changed the set of people.
@@ -130,7 +131,7 @@ class Seals:
         people = {number for (number,) in run("SELECT id FROM people").fetchall()}
         total = _bytes(0) if state is None else state[1]
         if people != seals.keys() or total != _bytes(_sum(seals.values())):
-            raise SealError("a person was dropped, added or put back")
+            raise SealError("a person was deleted, added or restored")
 
     def check_everybody(self, run: "Run") -> None:
         """Checks the numbers, names and templates of all people, see `check_people`."""
@@ -158,13 +159,14 @@ class Seals:
     def check_templates(
         self, people: dict[int, str], rows: dict[int, list[Any]], seals: dict[int, bytes | None]
     ) -> None:
-        """Checks the numbers, names and templates of people whose rows were read already.
+        """Checks the numbers, names and templates of people whose rows were already read.
 
         Args:
             people: Name of each person, `{number: name}`.
-            rows: For each person's number, the rows `(id, enrolled, created, embedding)` of the
-                person's templates, in the order of the ids.
-            seals: Seal of each person, `{number: seal}`. None for a person without a seal.
+            rows: Templates of each person, `{number: rows}`. A row is `(id, enrolled, created,
+                embedding)`, and the rows are sorted by id.
+            seals: Seal of each person, `{number: seal}`. The seal is None if the person has no
+                seal.
 
         Raises:
             SealError: If another program has changed a number, a name or a template.
@@ -172,7 +174,7 @@ class Seals:
         for person, name in people.items():
             seal = self._seal(person, name, rows[person])
             if seals[person] is None or not hmac.compare_digest(seals[person], seal):
-                raise SealError(f"the recordings of {name!r}")
+                raise SealError(f"the recordings of {name!r} do not match their seal")
 
     def _seal_rows(self, run, person, name):
         return self._seal(person, name, run(TEMPLATES, (person,)).fetchall())
@@ -185,11 +187,11 @@ class Seals:
         return mac.digest()
 
     def _seal_state(self, run, number, people):
-        """Returns the seal of the state of a gallery.
+        """Returns the seal that covers the state of a gallery.
 
-        In a gallery without a key, the seal does not cover the model and the thresholds. Such a
-        seal would not protect them, because everybody can compute a checksum. The check would also
-        fail after the owner corrected a stored text by hand.
+        In a gallery without a key, the seal does not cover the model and the thresholds. A checksum
+        would not protect the model and the thresholds, because everybody can compute a checksum. In
+        addition, a check would fail after the owner corrected a stored text by hand.
         """
         texts = []
         if self.has_key:
@@ -215,7 +217,7 @@ def _encoded(*values):
 def _state(run):
     rows = run("SELECT number, people, seal FROM state").fetchall()
     if len(rows) > 1:
-        raise SealError("its number of changes")
+        raise SealError("its number of changes is stored twice")
     return rows[0] if rows else None
 
 
@@ -228,15 +230,15 @@ def _bytes(total):
 
 
 class Counter:
-    """Counter outside a gallery, which detects that an older copy replaced the gallery (rollback).
+    """Counter outside a gallery, which detects if an older copy replaced the gallery (rollback).
 
-    The counter stores the largest number of changes of the gallery. For a gallery on a server, it
-    is in the file of the people's keys. For a gallery in a file, it is in a file next to the key
-    file. If the key comes from the environment, from a keyring or from bytes, no counter exists,
-    and an older copy is not detected.
+    The counter stores the largest number of changes of the gallery. For a gallery on a server, this
+    number is in the file with the people's keys. For a gallery in a file, this number is in a file
+    next to the key file. If the key comes from the environment, from a keyring or from bytes, no
+    counter exists, and an older copy is not detected.
 
     Args:
-        database: File with the table `counters`. None: nothing is stored.
+        database: File with the table `counters`. If None, nothing is stored.
         gallery: Text that identifies the gallery.
     """
 
@@ -253,7 +255,7 @@ class Counter:
         return 0 if row is None else row[0]
 
     def keep(self, number: int) -> None:
-        """Stores a number of changes, unless a larger number is stored already."""
+        """Stores a number of changes, unless a larger number is already stored."""
         if self._database is None or number <= self.seen():
             return
         with self._database.writing() as run:
@@ -265,5 +267,5 @@ class Counter:
 
 
 def counters_path(key_file: Path) -> pathlib.Path:
-    """Returns the path of the file of counters next to a key file."""
+    """Returns the path of the counters file, which is next to a key file."""
     return pathlib.Path(f"{key_file}{COUNTERS_SUFFIX}")

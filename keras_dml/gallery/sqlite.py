@@ -22,8 +22,7 @@ from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
 from keras_dml.gallery.store import Run
 
 VERSION = 2
-# Tables that files of an earlier version lack. Opening a file of an earlier version adds the
-# tables.
+# The tables that files of an earlier version lack. These tables are added when the file is opened.
 LATER = {1: {"tries", "seals", "state", "counters"}}
 FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
 BUSY_SECONDS = 30.0  # longest time that a writer waits for another writer
@@ -35,7 +34,8 @@ KEYS_TABLE = (
     " PRIMARY KEY (gallery, person)) STRICT"
 )
 COUNTERS_TABLE = "CREATE TABLE counters (gallery TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT"
-# Files with other statements are refused, so these statements must never change.
+# A file whose tables were made by other statements is refused, so these statements must never
+# change.
 SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT",
@@ -59,15 +59,15 @@ ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def is_invalid_text(error: Exception) -> bool:
-    """Returns whether an error of `sqlite3` reports text in the file that is not valid UTF-8."""
+    """Returns True if an error of `sqlite3` reports text in the file that is not valid UTF-8."""
     is_about_a_value = str(error).startswith("Could not decode to UTF-8")
     return is_about_a_value or isinstance(error, UnicodeDecodeError)
 
 
 def reason(error: object) -> str:
-    """Returns the text of an error of SQLite, which may quote text of an untrusted file.
+    """Returns the text of a SQLite error. The error may quote text from an untrusted file.
 
-    The result does not contain invalid UTF-8, and control characters in it are escaped.
+    The result contains no invalid UTF-8, and its control characters are escaped.
     """
     if isinstance(error, Exception) and is_invalid_text(error):
         return "it holds text that is not valid UTF-8"
@@ -81,11 +81,11 @@ def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, ki
         run: Function that executes a statement.
         path: Path of the file, for error messages.
         schema: Statements that make the tables.
-        application: Application id of the expected kind of file.
-        kind: Name of this kind of file in error messages.
+        application: Application id that the file must have.
+        kind: Name for this kind of file, used in error messages.
 
     Returns:
-        The version of the file: `VERSION` or a key of `LATER`.
+        The version of the file, which is `VERSION` or a key of `LATER`.
 
     Raises:
         ValueError: If the database is of another kind or version, or has other tables.
@@ -111,7 +111,7 @@ def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, ki
 
 
 def _later(schema, version):
-    """Returns the statements that create the tables which files of an earlier version lack."""
+    """Returns statements that create the tables that files of an earlier version lack."""
     tables = LATER.get(version, ())
     return [
         statement
@@ -121,16 +121,17 @@ def _later(schema, version):
 
 
 class SQLiteFile:
-    """A SQLite file with known tables: a gallery, a file of keys or a file of counters.
+    """A SQLite file with known tables, which is a gallery, a file of keys or a file of counters.
 
     Args:
-        path: Path of the file. If it does not exist, it is created, readable only by its owner.
+        path: Path of the file. If the file does not exist, it is created and is readable only by
+            its owner.
         schema: Statements that create the tables.
-        application: SQLite application id of this kind of file.
-        kind: Name of this kind of file in error messages.
-        upgrade: Function that is called with a `Run` when the tables that a file of an earlier
-            version lacks are added, in the same transaction. None: files of earlier versions are
-            not changed.
+        application: SQLite application id that marks this kind of file.
+        kind: Name for this kind of file, used in error messages.
+        upgrade: Function for files of earlier versions. The function is called with a `Run` in the
+            transaction that adds the tables that such a file lacks. If None, files of earlier
+            versions are not changed.
 
     Raises:
         ValueError: If the file is of another kind or version, or is damaged.
@@ -176,10 +177,10 @@ class SQLiteFile:
         refuse_if_shared(self.path, f"The {self._kind} {self.path}")
 
     def _create(self):
-        """Creates an empty file, readable only by its owner, if the file does not exist.
+        """Creates an empty file that only its owner can read, if the file does not exist.
 
-        This method does not open an existing file. Closing the file would release the locks that
-        SQLite holds for other connections of this process (POSIX).
+        This method does not open an existing file. If this method opened and closed the file, the
+        locks that SQLite holds for other connections of this process would be released (POSIX).
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,12 +194,12 @@ class SQLiteFile:
         else:
             return
         raise error_type(
-            f"{self.path} cannot be written: {reason}. Reading a {self._kind} also writes to it. "
-            "Name a file in a folder where you may write."
+            f"{self.path} cannot be written: {reason}. Even reading a {self._kind} writes to its "
+            "file. Name a file in a folder where you may write."
         )
 
     def _identities(self, *suffixes):
-        """Returns the device and inode of the files with these suffixes, None for missing files."""
+        """Returns `(device, inode)` of the files with these suffixes, or None for missing files."""
         identities = []
         for suffix in suffixes:
             try:
@@ -211,17 +212,19 @@ class SQLiteFile:
     def _check_place(self, consequence):
         """Raises `OSError` if the files at the path are not the files that were opened.
 
-        SQLite would continue to write to the opened files, and these changes would be lost.
+        Without this check, SQLite would continue to write to the opened files, and these changes
+        would be lost.
 
         Args:
-            consequence: Sentence for the error message about the current change.
+            consequence: Sentence for the error message that states what happened to the current
+                change.
         """
         if self._identity is not None and self._identities(*FILES) != self._identity:
             raise OSError(
                 Message(
                     "{path}, or a file next to it that ends in {suffixes}, was moved, removed or "
-                    "replaced while the {kind} was open. {consequence} Open it again, and replace "
-                    "a gallery only by {restore()}.",
+                    "replaced while the {kind} was open. {consequence} Open the {kind} again, and "
+                    "replace a gallery only by {restore()}.",
                     path=self.path,
                     suffixes=" or ".join(FILES[1:]),
                     kind=self._kind,
@@ -232,7 +235,7 @@ class SQLiteFile:
     def _finish_removals(self):
         """Truncates the log of changes, in which a killed process may have left deleted rows.
 
-        This method does not wait for another process that reads the file at the same time.
+        If another process reads the file at the same time, this method does not wait for it.
         """
         run = self._connection.execute
         with self._explained():
@@ -302,12 +305,12 @@ class SQLiteFile:
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """Yields the `sqlite3.Connection`, for SQLite's online backup."""
+        """Yields the `sqlite3.Connection`, which the online backup of SQLite needs."""
         with self._lock, self._explained():
             yield self._connection
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the file without free space, and truncates the log of changes.
+        """Rewrites the file without unused space, and truncates the log of changes.
 
         Returns:
             An empty tuple, because deleted rows do not remain anywhere.
@@ -321,7 +324,7 @@ class SQLiteFile:
         """Truncates the log of changes, which contains deleted rows.
 
         Raises:
-            TimeoutError: If another process reads the file all the time.
+            TimeoutError: If another process reads the file during the whole waiting time.
             OSError: If the disk is full.
         """
         with self._lock, self._explained():
@@ -330,8 +333,8 @@ class SQLiteFile:
             except sqlite3.OperationalError as error:
                 raise OSError(
                     Message(
-                        "The data are removed from {path}, but its files still hold them: "
-                        "{reason}. Use {purge()} when there is room on the disk.",
+                        "The data are removed from {path}, but its files on the disk still hold "
+                        "the data: {reason}. Use {purge()} when there is room on the disk.",
                         path=self.path,
                         reason=reason(error),
                     )
@@ -339,9 +342,9 @@ class SQLiteFile:
         if busy:
             raise TimeoutError(
                 Message(
-                    "The data are removed from {path}, but its log still holds them, because "
+                    "The data are removed from {path}, but its log still holds the data, because "
                     "another process has been reading for {seconds:g} seconds. Use {purge()} when "
-                    "that process has ended.",
+                    "the other process has ended.",
                     path=self.path,
                     seconds=BUSY_SECONDS,
                 )
@@ -349,7 +352,7 @@ class SQLiteFile:
 
     @contextlib.contextmanager
     def _explained(self):
-        """Replaces errors of SQLite in the block by errors that name the file and a remedy."""
+        """Replaces errors of SQLite in the block by errors that name the file and what to do."""
         try:
             yield
         except ERRORS as error:
@@ -394,20 +397,20 @@ class SQLiteStore(SQLiteFile):
         warn_if_shared(self.path)
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes the counts of rejected claims, like `writing`."""
+        """Opens a transaction that changes counts of rejected claims. Equal to `writing`."""
         return self.writing()
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
-        """Returns an SQL condition that a column equals one of the texts, and the value of `?`."""
+        """Returns an SQL condition for a column with one of the texts, and the value of `?`."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def changes_by_others(self) -> int:
-        """Returns a number that differs after another connection has changed the file."""
+        """Returns a number that changes whenever another connection changes the file."""
         with self._lock, self._explained():
             return self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     def prepare_index(self, run: Run, make_index: Callable[..., Any]) -> None:
-        """Does nothing. A file has no index, because all its templates fit into memory."""
+        """Does nothing, because a file has no index. All templates of a file fit into memory."""
 
     def add_to_index(self, run: Run, template: int, person: int, embedding: np.ndarray) -> None:
         """Does nothing, because a file has no index."""

@@ -1,4 +1,4 @@
-"""The interface `Store` of the databases that hold galleries, and functions for gallery URLs.
+"""Defines the interface `Store` for databases that hold galleries, and functions for gallery URLs.
 
 To support another database, write a class with the methods of `Store` in a new file, and add the
 URL scheme of the database to `SCHEMES`.
@@ -29,9 +29,9 @@ class Store(Protocol):
     """A database with the tables of one gallery.
 
     A store opens transactions. The classes `records.Records`, `tries.Claims`, `seals.Seals` and
-    `encryption.Keys` execute SQL statements in these transactions, with `?` as the mark of a value.
-    The statements are the same for all stores. Each store creates these tables in its own SQL
-    dialect:
+    `encryption.Keys` execute SQL statements in these transactions. In a statement, `?` stands for a
+    value. The statements are the same for all stores. Each store creates these tables in its own
+    SQL dialect:
 
     - `about (name, value)`: facts about the gallery as JSON.
     - `people (id, name)`: numbers and names of people. Deleting a person deletes the person's rows
@@ -43,19 +43,19 @@ class Store(Protocol):
       rate as JSON.
     - `tries (person, client, identified, failures, failed)`: counts of rejected claims.
     - `seals (person, seal)` and `state (number, people, seal)`: see `seals.Seals`.
-    - `keys (gallery, person, wrapped)`: see `encryption.Keys`. A server does not have this table,
-      because its galleries have their keys in a separate file.
+    - `keys (gallery, person, wrapped)`: see `encryption.Keys`. A database on a server does not have
+      this table, because the keys are in a separate file.
 
     The constructor of a store takes `(path, upgrade)`. `path` is a path or URL. `upgrade` is a
     function that takes a `Run` and seals a gallery of an earlier release. The store calls this
-    function in the transaction that adds the tables which such a gallery lacks.
+    function in the transaction that adds the tables that such a gallery lacks.
 
     Attributes:
         path: Path of the file, or the URL without the password, for error messages.
-        is_server: True if the gallery may be too large for memory. Then `candidates` finds the
-            people near to an embedding, checking the seals does not read the whole gallery, and an
-            encrypted gallery needs a separate file of keys.
-        removal: Instruction how to remove the whole store, for error messages.
+        is_server: True if the gallery may be too large for memory. In this case, `candidates` finds
+            the people whose templates are near to an embedding, and the seals are checked without
+            reading the whole gallery. If the gallery is encrypted, its keys are in a separate file.
+        removal: Instruction for removing the whole store, for error messages.
     """
 
     path: Path
@@ -72,21 +72,21 @@ class Store(Protocol):
 
     def writing(self) -> AbstractContextManager[Run]:
         """Opens a transaction for writing. If the block fails, nothing is changed. Other
-        transactions that write wait. After the block has ended, the changes survive a killed
-        process.
+        transactions that write must wait. After the block has ended, the changes remain even if the
+        process is killed.
         """
         ...
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes only the table `tries`, so no other writer waits."""
+        """Opens a transaction that changes only the table `tries` and delays no other writer."""
         ...
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, Any]:
-        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
+        """Returns an SQL condition for a column with one of many texts, and the value of `?`."""
         ...
 
     def changes_by_others(self) -> int:
-        """Returns a number that differs after another connection has changed the tables.
+        """Returns a number that changes whenever another connection changes the tables.
 
         A store that cannot detect such changes returns 0.
         """
@@ -114,14 +114,14 @@ class Store(Protocol):
         ...
 
     def candidates(self, embeddings: np.ndarray) -> tuple[list[str], int] | None:
-        """Finds the people whose templates are near to embeddings.
+        """Finds the people whose templates are near to some embeddings.
 
         Args:
             embeddings: Embeddings, shape `(count, ...)`.
 
         Returns:
-            Names of the people with the nearest templates in the index, and the number of all
-            people. None if the store has no index, so that all templates must be compared.
+            Names of the people whose templates are nearest in the index, and the number of all
+            people. None if the store has no index. In this case, all templates must be compared.
         """
         ...
 
@@ -144,7 +144,7 @@ class Store(Protocol):
 
 
 def is_url(path: Path) -> bool:
-    """Returns whether the path of a gallery is a URL, so that the gallery is on a server.
+    """Returns True if the path of a gallery is a URL, which means that the gallery is on a server.
 
     Raises:
         ValueError: If the path is a URL with an unknown scheme.
@@ -159,12 +159,12 @@ def is_url(path: Path) -> bool:
 
 
 def open_store(path: Path, upgrade: Callable[[Run], None] | None) -> Store:
-    """Opens the store at a path or URL. Creates a file that does not exist.
+    """Opens the store at a path or URL. A file that does not exist is created.
 
     Args:
         path: Path of a file, or URL of a database.
-        upgrade: Function for galleries of earlier releases, see `Store`. None: a file of an earlier
-            release is not changed.
+        upgrade: Function for galleries of earlier releases, see `Store`. If None, a file of an
+            earlier release is not changed.
 
     Raises:
         ImportError: If the driver of the URL's database is not installed.
@@ -176,7 +176,7 @@ def open_store(path: Path, upgrade: Callable[[Run], None] | None) -> Store:
 
 
 def hide_password(path: Path) -> str:
-    """Returns the path of a gallery as text. Removes the password from a URL."""
+    """Returns the path of a gallery as text, or its URL without the password."""
     if "://" not in str(path):
         return str(path)
     scheme, user, _, place = _split(path)
@@ -189,17 +189,17 @@ def hide_password(path: Path) -> str:
 
 
 def check_password(url: Path) -> None:
-    """Raises `ValueError` if the password in a URL contains `@` or `/`, which would end it."""
+    """Raises `ValueError` if the password in a URL contains `@` or `/`."""
     _, _, password, _ = _split(url)
     if {*password} & {*"@/"}:
         raise ValueError(
-            f"The password in {hide_password(url)} has an @ or a /, which ends it in a URL. "
-            "Write %40 for @ and %2F for /, or leave the password out and keep it in ~/.pgpass."
+            f"The password in {hide_password(url)} contains an @ or a /, which URLs do not allow. "
+            "Write %40 for @ and %2F for /, or store the password in ~/.pgpass instead."
         )
 
 
 def _split(url):
-    """Splits a URL into the scheme, the user, the password, and the rest with the host."""
+    """Splits a URL into the scheme, the user, the password, and the rest (host and path)."""
     scheme, _, rest = str(url).partition("://")
     credentials = re.match(r"([^:@/?#]*):(?!\d+(?:[/?]|$))(.*)@", rest, re.DOTALL)
     if credentials:

@@ -1,12 +1,12 @@
 """Writes templates (the stored embeddings of a gallery) to files, and reads these files.
 
-A file is an uncompressed `.npz` without pickles, and `numpy.load(path, allow_pickle=False)` reads
-it. Nothing in the file is encrypted. The file contains these arrays:
+A template file is an uncompressed `.npz` file without pickles. The file is not encrypted, and
+`numpy.load(path, allow_pickle=False)` can read it. The file contains these arrays:
 
 - `header`: JSON text with `format` "keras-dml templates", `version` 1, and the `model` and
   `fingerprint` of the gallery.
 - `people`: name of the person of each template, text, shape `(count,)`.
-- `enrolled`: True for enrolled templates, False for imposters that `reject` stored, shape
+- `enrolled`: True for enrolled templates, False for templates that `reject` stored, shape
   `(count,)`.
 - `embeddings`: the templates, float32, shape `(count, ...)`.
 """
@@ -40,7 +40,7 @@ def write(
         path: Path of the file. An existing file is replaced.
         about: Name and fingerprint of the model, `{"model": ..., "fingerprint": ...}`.
         people: Name of the person of each template.
-        enrolled: True for enrolled templates, False for imposters that `reject` stored.
+        enrolled: True for enrolled templates, False for templates that `reject` stored.
         embeddings: Templates, shape `(count, ...)`.
 
     Raises:
@@ -78,7 +78,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[str], np.ndarray, np.ndarray]
     try:
         with zipfile.ZipFile(path) as file:
             if any(member.compress_type != zipfile.ZIP_STORED for member in file.infolist()):
-                raise ValueError("it is compressed, so that its size is not known")
+                raise ValueError("it is compressed, so its size after decompression is unknown")
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["header"][()]))
             arrays = [file[name] for name in ("people", "enrolled", "embeddings")]
@@ -106,7 +106,7 @@ def _check(about, people, enrolled, embeddings):
         raise ValueError(f"its header names the format {about.get('format')!r}")
     if about.get("version") != VERSION:
         raise ValueError(
-            f"it has version {about.get('version')!r}, and this release reads {VERSION}"
+            f"it has version {about.get('version')!r}, but this release reads version {VERSION}"
         )
     count = len(embeddings)
     kinds = (people.dtype.kind, enrolled.dtype, embeddings.dtype)

@@ -1,4 +1,4 @@
-"""Templates, the stored embeddings of a gallery, and scores of new recordings against them."""
+"""Compares new recordings with templates, which are the stored embeddings of a gallery."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from keras_dml.gallery.model import GalleryModel
 
 FIRST, MOST = 64, 512  # number of people who are compared in the first step and in each later step
-ROUNDING = 1e-4  # largest fraction by which rounding raises a lower bound above the distance
+ROUNDING = 1e-4  # largest fraction by which rounding makes a lower bound exceed the distance
 TIE = 1e-5  # fraction by which rounding may change the scores of equal embeddings
 NOT_COMPUTED = object()
 
@@ -21,12 +21,12 @@ class Templates:
 
     Args:
         people: Name of the person of each embedding, sorted.
-        enrolled: True for enrolled embeddings, False for imposters that `reject` stored.
+        enrolled: True for enrolled embeddings, False for embeddings that `reject` stored.
         embeddings: Embeddings, shape `(count, ...)`.
 
     Attributes:
         people: Name of the person of each embedding.
-        enrolled: True for enrolled embeddings, False for imposters that `reject` stored.
+        enrolled: True for enrolled embeddings, False for embeddings that `reject` stored.
         names: Names of the people with at least one enrolled recording.
     """
 
@@ -47,7 +47,7 @@ class Templates:
         )
 
     def enrolled_of(self, person: str) -> np.ndarray:
-        """Returns the enrolled embeddings of a person, shape `(count, ...)`. Empty if unknown."""
+        """Returns the enrolled embeddings of a person, shape `(count, ...)`. May be empty."""
         if person not in self._codes:
             return self._embeddings[:0]
         return self._embeddings[self._rows_of(self._codes[person])]
@@ -71,10 +71,11 @@ class Templates:
     def nearest(
         self, model: "GalleryModel", probes: np.ndarray, top: int
     ) -> tuple[list[tuple[str, float]], tuple[str, ...]]:
-        """Finds the people with the least scores.
+        """Finds the people with the smallest scores.
 
-        The result is exact. If the distance has lower bounds, people are compared in the order of
-        these bounds, until the next bound exceeds the largest of the `top` least scores.
+        The result is exact. If the distance has lower bounds, people are compared in ascending
+        order of these bounds. The comparison ends when the next bound exceeds the largest of the
+        `top` smallest scores so far.
 
         Args:
             model: Model of the gallery.
@@ -82,9 +83,10 @@ class Templates:
             top: Number of people to find.
 
         Returns:
-            `(candidates, tied)`. `candidates` contains `(name, score)` of the nearest people,
-            nearest first. A score is infinite if a probe is nearer to an imposter that `reject`
-            stored. `tied` contains the names of all people with the least score.
+            `(candidates, tied)`. `candidates` contains `(name, score)` for the nearest people, in
+            ascending order of the scores. A score is infinite if a probe is nearer to an embedding
+            that `reject` stored for the person than to the person's enrolled embeddings. `tied`
+            contains the names of all people with the smallest score.
         """
         order, least = self._order(model, probes)
         scores = np.full(len(order), np.inf)
@@ -102,10 +104,10 @@ class Templates:
         return candidates, self._tied(model, probes, scores)
 
     def _tied(self, model, probes, scores):
-        """Returns the names of all people with the least score.
+        """Returns the names of all people with the smallest score.
 
-        Two people tie if their scores are equal up to rounding, or if the embeddings that are
-        nearest to the probes are enrolled as both people.
+        The scores of two people count as equal if they differ only by rounding, or if the
+        embeddings that are nearest to the probes are enrolled for both people.
         """
         least = scores.min(initial=np.inf)
         if not np.isfinite(least):
@@ -117,7 +119,7 @@ class Templates:
         return tuple(self.names[code] for code in np.flatnonzero(tied))
 
     def _sharing(self, model, probes, person):
-        """Returns codes of people who share those embeddings of a person that are nearest."""
+        """Returns codes of people who share the nearest embeddings of a person."""
         enrolled = self.enrolled_of(person)
         matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
         owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
@@ -145,7 +147,8 @@ class Templates:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Computes the scores of probes against people.
 
-        A score is the least distance to the person's enrolled recordings, averaged over the probes.
+        A score is the mean, over the probes, of the distance to the nearest enrolled recording of
+        the person.
 
         Args:
             model: Model of the gallery.
@@ -154,7 +157,8 @@ class Templates:
 
         Returns:
             `(scores, denied)`, both of shape `(names,)`. `denied` is True if a probe is nearer to
-            an imposter that `reject` stored for the person than to the enrolled recordings.
+            an embedding that `reject` stored for the person than to the person's enrolled
+            embeddings.
         """
         if tuple(names) == self.names:
             rows, starts = self._enrolled_rows, self._starts

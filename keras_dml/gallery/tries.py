@@ -1,14 +1,14 @@
-"""Limits on rejected identity claims (rate limiting, lockout with exponential backoff).
+"""Limits rejected identity claims by pauses (rate limiting, lockout with exponential backoff).
 
 An attacker who sees the score of each claim can change a rejected recording step by step until it
-is accepted (hill climbing). With an evolution strategy, this takes about 200 claims. The attack is
-slow if the attacker sees no scores and has to wait longer after each rejected claim. The database
-of the gallery stores the counts of rejected claims. All processes therefore share the counts, and a
-restart does not reset them.
+is accepted (hill climbing). An attack with an evolution strategy takes about 200 claims. The attack
+is slow if the attacker sees no scores and has to wait longer after each rejected claim. The
+database of the gallery stores the counts of rejected claims. All processes therefore share the
+counts, and a restart does not reset them.
 
-Identifications of strangers are counted separately, for the nearest person, and cause only short
-pauses. A stranger who passes a camera at a door makes no claim, and must not lock out the person
-whom the stranger resembles.
+Strangers whom `identify` rejects are counted separately, for the nearest person, and cause only
+short pauses. A stranger who passes a camera at a door makes no claim, and must not lock out the
+person whom the stranger resembles.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from keras_dml.gallery.names import composed, name_or_none
 from keras_dml.gallery.store import Store
 
 LONGEST_CLIENT = 200  # largest number of characters in a client's name
-# The counts of rejected claims are deleted after so many times the longest pause. An attacker who
-# waits for this gets fewer decisions than an attacker who claims again after each pause.
+# After this many times the longest pause, the counts of rejected claims are deleted. An attacker
+# who waits for the deletion gets fewer decisions than an attacker who claims again after each
+# pause.
 FORGOTTEN_AFTER = 24
 MOST_DOUBLINGS = 60  # 2.0 ** 60 seconds are longer than any pause
 
@@ -38,7 +39,7 @@ class TooManyTries(RuntimeError):
 
     def __init__(self, seconds: float):
         super().__init__(
-            f"Too many claims were rejected. Wait {seconds:.3g} seconds before the next one."
+            f"Too many claims were rejected. Wait {seconds:.3g} seconds before the next claim."
         )
         self.seconds = seconds
 
@@ -53,10 +54,9 @@ class Tries:
     Attributes:
         free: Number of rejected claims per person and client that cause no pause.
         pause: Length of the first pause, in seconds. Each further rejected claim doubles the pause.
-        longest: Length of the longest pause after claims, in seconds. Counts are deleted after 24
-            times this length without a further rejected claim.
-        longest_identified: Length of the longest pause after identifications of strangers who are
-            nearest to the same person, in seconds.
+        longest: Length of the longest pause after claims, in seconds. Counts are deleted if no
+            claim is rejected for 24 times this length.
+        longest_identified: Length of the longest pause after failed identifications, in seconds.
     """
 
     free: int = 5
@@ -70,11 +70,12 @@ class Tries:
             positive(name, getattr(self, name))
 
     def seconds_after(self, failures: int, identified: bool = False) -> float:
-        """Returns the length of the pause after some rejected claims, in seconds.
+        """Returns how many seconds the pause lasts after a number of rejected claims.
 
         Args:
             failures: Number of rejected claims.
-            identified: Whether identifications were counted. Default: claims were counted.
+            identified: True if failed identifications were counted, False if rejected claims were
+                counted.
         """
         if failures <= self.free:
             return 0.0
@@ -88,8 +89,10 @@ class Tries:
         Args:
             failures: Number of rejected claims.
             last: Time of the last rejected claim, in seconds.
-            now: Current time, in seconds. If the clock was set back, the whole pause remains.
-            identified: Whether identifications were counted. Default: claims were counted.
+            now: Current time, in seconds. If the clock was set back, the result is at most the
+                length of the pause.
+            identified: True if failed identifications were counted, False if rejected claims were
+                counted.
         """
         pause = self.seconds_after(failures, identified)
         return min(pause, max(0.0, last + pause - now))
@@ -103,14 +106,14 @@ class Claims:
 
     Args:
         store: Store of the gallery.
-        tries: Limit on rejected claims. None: claims are not counted and never refused.
+        tries: Limit on rejected claims. If None, claims are not counted and never refused.
     """
 
     def __init__(self, store: Store, tries: Tries | None):
         self._store, self._tries = store, tries
 
     def check(self, person: str, client: str) -> None:
-        """Raises `TooManyTries` if the claims of a client for a person are paused.
+        """Raises `TooManyTries` if a client must wait before its next claim to be a person.
 
         Args:
             person: Name of the claimed person.
@@ -132,21 +135,22 @@ class Claims:
     def begin(self, person: str, client: str, identified: bool = False) -> None:
         """Counts a claim as rejected until `accept` is called.
 
-        A claim is counted before it is decided. Otherwise many claims at the same time would get
-        decisions without a pause.
+        The claim is counted before it is decided. An attacker therefore cannot avoid the pauses by
+        making many claims at the same time.
 
         Args:
             person: Name of the claimed person, or of the nearest person in an identification.
             client: Name of the client.
-            identified: Whether the call is an identification. Default: it is a claim.
+            identified: True for an identification, False for a claim.
 
         Raises:
-            TooManyTries: If the claim is made during a pause. It is then not counted.
+            TooManyTries: If the claim is made during a pause. In this case, the claim is not
+                counted.
         """
         if self._tries is None:
             return
         now = time.time()
-        # On a server, an update locks the row even if it changes nothing.
+        # On a server, an update locks the row even if no value changes.
         lock = (
             "INSERT INTO tries (person, client, identified, failures, failed) "
             "SELECT id, ?, ?, 0, ? FROM people WHERE name = ? "
@@ -168,13 +172,13 @@ class Claims:
             run(update, (failures + 1, now, number, client, int(identified)))
 
     def accept(self, person: str, client: str, identified: bool = False) -> None:
-        """Sets the count of rejected claims for a person and a client to 0.
+        """Resets a client's count of rejected claims to be a person.
 
         Args:
             person: Name of the person.
             client: Name of the client.
-            identified: Whether to reset the count of identifications. Default: the count of claims
-                is reset.
+            identified: True to reset the count of identifications, False to reset the count of
+                claims.
         """
         if self._tries is None:
             return

@@ -11,7 +11,13 @@ from keras_dml._backend import keras
 from keras_dml.layers import QuantileLayer
 from tests.gallery.people import CHANNELS, People
 
-PLACES = ("file", "encrypted file", "server", "encrypted server")
+# The default run has each kind of storage, with and without encryption, once.
+PLACES = (
+    "file",
+    "encrypted server",
+    pytest.param("encrypted file", marks=pytest.mark.slow),
+    pytest.param("server", marks=pytest.mark.slow),
+)
 KEY = bytes(range(32))
 
 

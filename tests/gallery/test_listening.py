@@ -123,8 +123,8 @@ def test_a_boundary_states_its_promise_and_its_times(gallery):
     assert (boundary.people, boundary.trials) == (VOLUNTEERS, 2 * VOLUNTEERS * (VOLUNTEERS - 1))
     assert boundary.windows == WINDOWS and boundary.seen < FAR and boundary.tar == 1.0
     assert boundary.steps_to_accept == WINDOW <= boundary.steps_to_reject <= WINDOW * WINDOWS
-    assert str(boundary).startswith("FAR at most 10 % whenever it stops (")
-    assert str(boundary).endswith("10 to accept, 10 to reject, 40 at most")
+    assert str(boundary).startswith("FAR at most 10 % whenever a claim ends (")
+    assert str(boundary).endswith("10 to accept, 10 to reject. Longest claim: 40 steps")
     json.dumps(vars(boundary), allow_nan=False)
 
 

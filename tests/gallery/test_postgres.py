@@ -176,13 +176,13 @@ def test_embeddings_that_are_too_long_for_the_index_are_refused(database):
 
 
 def test_a_distance_without_vectors_is_refused(database):
-    with pytest.raises(ValueError, match="Keep the people of this model in a file"):
+    with pytest.raises(ValueError, match="Keep the people of this model in a gallery file"):
         with opened(database, index=lambda: None):
             pass
 
 
 def test_numbers_that_are_too_large_for_the_index_are_refused(store):
-    with pytest.raises(ValueError, match="has the number 7e.* holds numbers up to 65,504"):
+    with pytest.raises(ValueError, match="contains the number 7e.* holds numbers up to 65,504"):
         store.add("a", np.full((1, NUMBERS), 7e4, "float32"))
     assert store.people() == {}
 
@@ -313,7 +313,7 @@ def test_an_encrypted_gallery_keeps_its_keys_apart(database, tmp_path):
     assert keys.stat().st_mode & 0o077 == 0
     with pytest.raises(ValueError, match="its keys are missing"):
         Records(database, KEY, tmp_path / "other.keys")
-    with pytest.raises(ValueError, match="the key is not the one"):
+    with pytest.raises(ValueError, match="made with another key"):
         Records(database, KEY[::-1], keys)
     with pytest.raises(ValueError, match=f"Give its key by `key` or by {encryption.ENVIRONMENT}"):
         Records(database)
@@ -436,7 +436,7 @@ def test_a_command_purges_a_server_and_lists_remaining_places(server, model, peo
     cli.remove.run(url, "ann")
     assert messages == [
         "ann removed, 1 left",
-        "Note: removed data stays on the disk of the server until --purge.",
+        "Note: removed data stays on the disk of the server until you use --purge.",
     ]
     cli.remove.run(url, "bob", purge=True)
     assert messages[2] == "bob removed, 0 left"

@@ -210,7 +210,7 @@ def test_the_documented_command_makes_a_private_file(tmp_path):
     with pytest.raises(ValueError, match="umask") as error:
         tokens.read_tokens(path)
     path.unlink()
-    command = str(error.value).partition("Make one: ")[2]
+    command = str(error.value).partition("Make a token: ")[2]
     subprocess.run(["bash", "-c", f"umask 022; {command}"], check=True)
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(tokens.read_tokens(path)) == 1
@@ -378,7 +378,7 @@ def test_the_deadline_does_not_count_the_start_of_a_process(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("end", "reason"),
     [
-        ("kill -KILL $$", "SIGKILL, as it does if memory is short"),
+        ("kill -KILL $$", "SIGKILL, probably because it ran out of memory"),
         ("kill -SEGV $$", "SIGSEGV"),
         ("kill -ABRT $$", "SIGABRT"),
         ("exit 3", "exit status 3"),

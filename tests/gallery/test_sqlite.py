@@ -145,7 +145,7 @@ def test_an_invalid_threshold_is_reported(path, table, text):
     connection.execute(f"INSERT INTO {table} VALUES (0.01, ?)", (text,))
     connection.commit()
     connection.close()
-    with pytest.raises(ValueError, match=f"{table} for FAR 1 %.* Calibrate that rate again"):
+    with pytest.raises(ValueError, match=f"{table} for FAR 1 %.* Calibrate again for this rate"):
         with_closed(path, getattr(Records, table))
 
 
@@ -227,7 +227,7 @@ def test_a_removal_on_a_full_disk_reports_the_remaining_data(path):
         store.purge()
     with (
         with_files_of_at_most(100_000),
-        pytest.raises(OSError, match="its files still hold") as error,
+        pytest.raises(OSError, match="its files on the disk still hold") as error,
     ):
         store.remove("alice")
     assert "Use `purge` when there is room" in str(error.value)

@@ -1,4 +1,4 @@
-"""The ASGI application of the server: the table of routes and the responses to errors."""
+"""Makes the ASGI application of the server, with its table of routes and responses to errors."""
 
 import dataclasses
 import pathlib
@@ -31,12 +31,12 @@ class Route:
     Attributes:
         method: HTTP method.
         path: Pattern of the path.
-        handler: Name of a method of `Handlers`. The method gets the parameters of the path. If it
-            has parameters `client` and `sent`, it also gets the `Client` and the recordings.
-        summary: Sentence about the route for the page of documentation.
-        fields: Class of the fields of a request other than the recordings. None if requests contain
-            no recordings.
-        may_verify_only: Whether clients that may only verify may use the route.
+        handler: Name of a method of `Handlers`. The method gets the parameters of the path. If the
+            method has parameters `client` and `sent`, it also gets the `Client` and the recordings.
+        summary: Sentence about the route for the documentation page.
+        fields: Class for the fields that a request has in addition to the recordings. None if
+            requests contain no recordings.
+        may_verify_only: True if the route is open to clients that may only verify.
         media_type: Media type of responses that are not JSON.
     """
 
@@ -49,7 +49,7 @@ class Route:
     media_type: str | None = None
 
 
-# The first route that fits a request is used. Names of people may contain slashes.
+# The server uses the first route that fits a request. Names of people may contain slashes.
 ROUTES = (
     Route("GET", "/healthz", "healthz", "Check that the server runs"),
     Route("GET", "/readyz", "readyz", "Check that the gallery can be used"),
@@ -57,7 +57,7 @@ ROUTES = (
         "GET",
         "/metrics",
         "prometheus",
-        "Read counts of requests and decisions, for Prometheus",
+        "Read the counts of requests and decisions for Prometheus",
         may_verify_only=True,
         media_type="text/plain",
     ),
@@ -89,7 +89,7 @@ ROUTES = (
         "POST",
         "/people/{person:path}/explanation",
         "explain",
-        "Draw which parts of the first recording make its distance to a person; needs --scores",
+        "Draw which parts of the first recording add to its distance to a person (needs --scores)",
         schemas.Reading,
         media_type="image/svg+xml",
     ),
@@ -98,23 +98,23 @@ ROUTES = (
         "POST",
         "/people/{person:path}/rejections",
         "reject",
-        "Store recordings of imposters of a person",
+        "Store imposter recordings for a person",
         schemas.Reading,
     ),
     Route(
         "GET",
         "/people/{person:path}/rejections",
         "rejections",
-        "List the stored recordings of imposters of a person",
+        "List the imposter recordings that are stored for a person",
     ),
     Route(
         "DELETE",
         "/people/{person:path}/rejections/{recording}",
         "unreject",
-        "Remove a stored recording of an imposter of a person",
+        "Remove an imposter recording that is stored for a person",
     ),
     Route("GET", "/people", "people", "List the enrolled people"),
-    # The web page asks which sensor makes recordings for the model.
+    # From this response, the web page learns which sensor can make recordings for the model.
     Route(
         "GET",
         "/model",
@@ -139,7 +139,7 @@ ROUTES = (
         "GET",
         "/people/{person:path}/recordings",
         "recordings",
-        "List the enrollment times of the recordings of a person",
+        "List the enrollment times of a person's recordings",
     ),
     Route(
         "POST",
@@ -183,7 +183,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         408: "The request did not arrive in time",
         413: "The request is too large",
         422: "A recording or a field is invalid",
-        429: "Too many claims or tokens were rejected: wait as many seconds as Retry-After states",
+        429: "Too many claims or tokens were rejected. Wait as many seconds as Retry-After states",
         503: "The gallery cannot be used now, or too many requests wait",
     }.items()
 }
@@ -263,7 +263,7 @@ def _content(path: pathlib.Path) -> bytes:
 
 
 def _sender(content: bytes, media_type: str) -> Callable[..., Any]:
-    """Returns a handler that responds with a fixed content."""
+    """Returns a handler that always responds with the same content."""
 
     async def send():
         return Response(content, media_type=media_type)
@@ -272,7 +272,7 @@ def _sender(content: bytes, media_type: str) -> Callable[..., Any]:
 
 
 def _add_errors(app: FastAPI, translator: errors.Translator):
-    """Adds handlers of errors, which respond with `{"error": ...}`."""
+    """Adds error handlers, which respond with `{"error": ...}`."""
 
     async def of_library(_, error):
         status, text = translator.answer(error)
@@ -292,7 +292,7 @@ def _add_errors(app: FastAPI, translator: errors.Translator):
         return guard.refused(422, "; ".join(problems))
 
     async def unforeseen(*_):
-        return guard.refused(500, "The server failed. Its log states where.")
+        return guard.refused(500, "The server failed. The server's log states where.")
 
     app.add_exception_handler(Exception, unforeseen)
     for kind in errors.KINDS:

@@ -15,7 +15,7 @@ IDLE_SECONDS = 120  # time without a request after which a claim is removed
 class Claims:
     """Undecided claims of `listen`, stored by id. Each claim belongs to one client.
 
-    Only the thread of the gallery uses this object, so it has no lock.
+    Only the thread that calls the gallery uses this object, so the object has no lock.
     """
 
     def __init__(self):
@@ -35,8 +35,9 @@ class Claims:
         count = sum(entry[0] == client for entry in self._claims.values())
         if count >= MOST_OF_CLIENT or len(self._claims) >= MOST:
             raise ValueError(
-                f"The client has {count} undecided claims. A client may have {MOST_OF_CLIENT}, and "
-                f"all clients together {MOST}. Finish a claim, or wait {IDLE_SECONDS} seconds."
+                f"The client has {count} undecided claims. A client may have at most "
+                f"{MOST_OF_CLIENT}, and all clients together at most {MOST}. Finish a claim, or "
+                f"wait {IDLE_SECONDS} seconds."
             )
         number = secrets.token_urlsafe(12)
         self._claims[number] = client, time.monotonic(), listening
@@ -56,7 +57,7 @@ class Claims:
         owner, _, listening = self._claims.get(number, (None, 0, None))
         if listening is None or owner != client:
             raise KeyError(
-                "The claim does not exist. It was decided, the client sent nothing for "
+                "The claim does not exist. It was already decided, the client sent nothing for "
                 f"{IDLE_SECONDS} seconds, or another server has the claim. Begin a new claim."
             )
         self._claims[number] = owner, time.monotonic(), listening

@@ -1,4 +1,4 @@
-"""Translates errors into HTTP status codes and messages without paths of this machine."""
+"""Translates errors into HTTP status codes and messages, without paths on this machine."""
 
 import pathlib
 
@@ -6,7 +6,7 @@ from keras_dml import _messages
 from keras_dml._typing import Path
 from keras_dml.gallery.server.threads import Busy
 
-# The first type that fits decides. Clients see the message of the error.
+# The first type that fits an error selects its status. Clients see the message of the error.
 STATUSES: dict[type[Exception], int] = {
     KeyError: 404,
     TimeoutError: 503,
@@ -14,8 +14,8 @@ STATUSES: dict[type[Exception], int] = {
     TypeError: 422,
     ValueError: 422,
 }
-CLOSED = (503, "The server cannot use its gallery or its disk now. Its log states why.")
-BUSY = (503, "The server has too many requests. Send this one again in a second.")
+CLOSED = (503, "The server cannot use its gallery or its disk now. The server's log states why.")
+BUSY = (503, "The server has too many requests. Send this request again in a second.")
 KINDS: tuple[type[Exception], ...] = (*STATUSES, OSError, Busy)
 NAMES = {  # how the interface spells arguments and functions in messages
     "calibrate()": "`keras-dml calibrate`",
@@ -31,7 +31,7 @@ NAMES = {  # how the interface spells arguments and functions in messages
 
 
 class Translator:
-    """Translator of error messages into words that clients of the REST interface understand.
+    """Rewords error messages for clients of the REST interface.
 
     Args:
         path: Path or URL of the gallery. Clients see only the name of the file.
@@ -42,11 +42,11 @@ class Translator:
         self._hidden = {str(path): "the gallery" if is_url else pathlib.Path(path).name}
 
     def answer(self, error: Exception) -> tuple[int, str]:
-        """Returns the HTTP status and the message for an error of a type in `KINDS`.
+        """Returns the HTTP status and the message for an error whose type is in `KINDS`.
 
         Args:
-            error: The error. If it has an attribute `files`, this attribute contains the names of
-                the files in the request, `{path: name}`.
+            error: The error. Its optional attribute `files` contains the names of the files in the
+                request, `{path: name}`.
         """
         if isinstance(error, Busy):
             return BUSY
@@ -57,7 +57,7 @@ class Translator:
         return status, self.translate(_messages.text_of(error), names)
 
     def translate(self, text: str, names: dict[Path, str]) -> str:
-        """Returns a message with the names of files instead of paths, for clients.
+        """Returns a message for clients, in which the names of files replace paths.
 
         Args:
             text: Message of the library.

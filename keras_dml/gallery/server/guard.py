@@ -1,4 +1,4 @@
-"""Checks requests before the application reads them, and adds headers to all responses."""
+"""Checks requests before the application reads the requests, and adds headers to all responses."""
 
 import asyncio
 import ipaddress
@@ -23,7 +23,7 @@ from keras_dml.gallery.server.tokens import Client, Pauses
 MOST_BYTES = 20 * 10**6  # largest size of a request
 BODY_SECONDS = 60  # longest time to receive a body
 CHUNK_SECONDS = 10  # longest time to receive the next part of a body
-TOO_LARGE = f"A request may have {MOST_BYTES // 10**6} MB. Send fewer or shorter recordings."
+TOO_LARGE = f"A request must not exceed {MOST_BYTES // 10**6} MB. Send fewer or shorter recordings."
 REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 HEADERS = {
     "Cache-Control": "no-store",
@@ -42,16 +42,16 @@ HEADERS = {
 class Guard:
     """ASGI middleware that protects the application.
 
-    The guard refuses requests with a foreign host name, a foreign origin or a wrong token, and
-    requests that are too large or too slow. The guard hides the reasons of unforeseen errors from
+    The guard refuses requests with an unknown host name, a foreign origin or a wrong token, and
+    requests that are too large or too slow. The guard hides the messages of unexpected errors from
     clients, and writes a log without names of people.
 
-    The page of another site can send requests to this server through the browser of a user. The
-    other site may use a host name that resolves to this server, so the guard checks the header
-    `Host`. The page may also send requests across origins, so the guard checks the header `Origin`.
+    A page of another site can make the browser of a user send requests to this server. The other
+    site may use a host name that resolves to this server, so the guard checks the header `Host`.
+    The page may also send requests to other origins, so the guard checks the header `Origin`.
 
     Args:
-        app: The application. It reads the `Client` from `scope["client_of_token"]`.
+        app: The application, which reads the `Client` from `scope["client_of_token"]`.
         settings: Settings of the server.
         open_paths: Paths that do not reveal anything about the gallery and need no token.
         metrics: Counts of requests.
@@ -121,11 +121,11 @@ class Guard:
         self._metrics.count_request(method, route, status, seconds)
 
     def _refusal(self, scope, method):
-        """Returns the response that refuses a request, or None."""
+        """Returns the response that refuses a request, or None if the request is allowed."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
-            return refused(421, "This server does not answer to this host name. Use its address.")
+            return refused(421, "The request names an unknown host. Use the address of the server.")
         if not self._is_same_origin(headers, hosts[0], method):
             return refused(403, "Requests from the pages of other sites are refused.")
         if scope["path"] not in self._open:
@@ -138,7 +138,7 @@ class Guard:
         return None
 
     def _is_own(self, host):
-        """Returns whether the header `Host` names this server."""
+        """Returns True if the header `Host` names this server."""
         try:
             name = urllib.parse.urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -149,7 +149,7 @@ class Guard:
         return name in self._names
 
     def _is_same_origin(self, headers, host, method):
-        """Returns whether a request comes from a page of this server or of an allowed site."""
+        """Returns True if a request comes from a page of this server or of an allowed site."""
         origins = headers.getlist("origin")
         if origins and all(origin in self._origins for origin in origins):
             return True
@@ -160,14 +160,15 @@ class Guard:
         return all(_netloc(origin) == host.lower() for origin in origins)
 
     def _refusal_of_token(self, scope, headers):
-        """Returns the response that refuses a request without a correct token, or None.
+        """Returns the response that refuses a request, or None if the token of the request is
+        correct.
 
-        For a correct token, this method stores the `Client` in the scope.
+        If the token is correct, this method stores the `Client` in the scope.
         """
         address = (scope.get("client") or ("unknown",))[0]
         if not self._tokens:
             if self._is_anywhere and not is_loopback(address):
-                return refused(403, "Without tokens, this server answers only its own machine.")
+                return refused(403, "Without tokens, the server answers only its own machine.")
             scope["client_of_token"] = Client(address, True)
             return None
         header = headers.get("authorization", "")
@@ -185,7 +186,7 @@ class Guard:
 
 
 def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Returns a response that refuses a request, with a reason."""
+    """Returns a response that refuses a request and states the reason."""
     return JSONResponse({"error": reason}, status, headers)
 
 
@@ -209,13 +210,14 @@ def _address(host):
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether only this machine can reach an address."""
+    """Returns True if only this machine can reach an address."""
     address = _address(host)
     return host == "localhost" if address is None else address.is_loopback
 
 
 def _bounded(receive):
-    """Returns an ASGI function `receive` that refuses bodies that are too large or too slow."""
+    """Returns an ASGI function `receive` that refuses bodies that are too large or arrive too
+    slowly."""
     received, end, is_whole = 0, None, False
 
     async def bounded():

@@ -1,4 +1,4 @@
-"""Handlers of the routes, which read the files of requests and call methods of the gallery."""
+"""Handlers for the routes. Handlers read the files of requests and call the gallery."""
 
 import asyncio
 import contextlib
@@ -27,15 +27,15 @@ READY_SECONDS = 2  # longest time until the gallery responds to `GET /readyz`
 
 
 class Handlers:
-    """Handlers of the routes of one gallery.
+    """Handlers for the routes that serve one gallery.
 
-    The server reads the files of several requests at the same time. One thread calls the gallery
-    for one request after the other. Other processes may serve the same gallery.
+    The server reads the files of several requests at the same time. A single thread calls the
+    gallery for one request after another. Other processes may serve the same gallery.
 
     Args:
         gallery: The open gallery.
         translator: Translator of error messages for clients.
-        scores: Whether responses contain scores and state that an imposter was nearest.
+        scores: Whether responses contain scores, and state if an imposter was nearest.
         metrics: Counts of decisions.
     """
 
@@ -48,7 +48,7 @@ class Handlers:
 
     @contextlib.asynccontextmanager
     async def open(self, _) -> AsyncIterator[None]:
-        """Starts a process that reads files, and ends it with the server (ASGI lifespan)."""
+        """Starts a process that reads files, and ends it when the server ends (ASGI lifespan)."""
         self._readers.start()
         yield
         self._readers.end()
@@ -224,10 +224,10 @@ class Handlers:
     async def explain(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> Response:
-        """Draws how much each part of the first recording adds to its distance (SVG)."""
+        """Draws an SVG image of how much each part of the first recording adds to its distance."""
         if not self._scores:
             raise HTTPException(
-                403, "This server sends only decisions. Start it with --scores for pictures."
+                403, "This server sends only decisions. Start it with --scores to get pictures."
             )
 
         def explain(reader, files):
@@ -243,7 +243,7 @@ class Handlers:
     async def reject(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> schemas.Marked:
-        """Stores recordings of imposters of a person."""
+        """Stores imposter recordings for a person."""
 
         def reject(reader, files):
             recordings = _windows(reader, files)
@@ -254,12 +254,12 @@ class Handlers:
         return schemas.Marked(person=person, marked=count, notes=notes)
 
     async def rejections(self, person: str) -> list[schemas.Rejection]:
-        """Lists the stored recordings of imposters of a person."""
+        """Lists the imposter recordings that are stored for a person."""
         stored = await self._turns.run(self._gallery.list_rejections, person)
         return [schemas.Rejection(id=mark.id, created=str(mark.created)) for mark in stored]
 
     async def unreject(self, person: str, recording: str) -> schemas.Left:
-        """Removes a stored recording of an imposter of a person."""
+        """Removes an imposter recording that is stored for a person."""
 
         def unreject():
             self._gallery.unreject(person, recording)
@@ -270,12 +270,12 @@ class Handlers:
     async def calibrate(
         self, client: requests.FromClient, sent: requests.Volunteers
     ) -> schemas.Calibration:
-        """Computes and sets a threshold, or the threshold of `listen` if `window` is given."""
+        """Computes and sets a threshold of `verify`, or of `listen` if `window` is given."""
         fields = sent.fields
         if len(fields.people) != len(sent.files):
             raise ValueError(
-                f"`people` must name the person of each of the {len(sent.files)} recordings. "
-                f"Received {len(fields.people)} names."
+                f"`people` has {len(fields.people)} names, but it must name the person of each of "
+                f"the {len(sent.files)} recordings."
             )
 
         def calibrate(reader, files):
@@ -328,9 +328,9 @@ class Handlers:
         Args:
             client: Client that sent the request.
             sent: Recordings and fields of the request.
-            function: Function that is called with a `keras_dml.gallery.files.Reader`, which has
-                read the files, and with the names of the files, `{path: name}`.
-            most: Largest number of files that is accepted.
+            function: Function that is called with a `keras_dml.gallery.files.Reader` and with the
+                names of the files, `{path: name}`. The reader has already read the files.
+            most: Largest accepted number of files.
 
         Returns:
             The result of the function, and notes about the files and the decision.
@@ -369,7 +369,7 @@ class Handlers:
         ]
 
     def _closeness(self, scale, distance):
-        """Returns the rounded score from 0 to 100 of a distance, or None if secret or unknown."""
+        """Converts a distance to a rounded score from 0 to 100, or None if secret or unknown."""
         is_known = self._scores and scale is not None and distance is not None
         return float(round(scale.closeness(distance))) if is_known else None
 

@@ -1,4 +1,5 @@
-"""Opens the socket of the server, runs and ends the server, and limits the time of requests."""
+"""Opens the socket of the server, runs and ends the server, and limits how long requests may
+take."""
 
 import asyncio
 import contextlib
@@ -16,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from keras_dml.gallery.server import guard
 from keras_dml.gallery.server.tokens import Tokens
 
-HEAD_SECONDS = 5  # time for the head of a request after the connection or the last response
+HEAD_SECONDS = 5  # longest time for the head of a request, from the connection or last response
 MOST_WAITING = 256  # connections without a complete head; the oldest ones are closed
 SECONDS_TO_FINISH = 2  # time to respond to requests while the server ends
 SECONDS_TO_END = 4  # time until the process ends without waiting for threads
@@ -61,14 +62,14 @@ def serve(application: ASGIApp, listener: socket.socket) -> None:
 
     The server ends within five seconds after Ctrl-C, even if it has not responded to all requests.
     Threads cannot be stopped. If a thread still works after this time, the process ends without
-    waiting. The gallery has then saved all changes that it has confirmed.
+    waiting for it. All changes that the gallery has confirmed are already saved.
     """
     with contextlib.suppress(KeyboardInterrupt):
         server(application).run(sockets=[listener])
 
 
 def server(application: ASGIApp) -> uvicorn.Server:
-    """Returns a server without an access log, because paths contain names of people."""
+    """Returns a server that writes no access log, because paths contain names of people."""
     return _Server(
         uvicorn.Config(
             application,
@@ -87,7 +88,7 @@ def server(application: ASGIApp) -> uvicorn.Server:
 
 
 class _Server(uvicorn.Server):
-    """Server that ends within five seconds after a signal."""
+    """A uvicorn server that ends within five seconds after a signal."""
 
     def handle_exit(self, sig: int, frame: types.FrameType | None) -> None:
         """Ends the server after a signal. A second SIGINT ends the process at once."""
@@ -115,9 +116,9 @@ def _end():
 
 
 class Protocol(H11Protocol):
-    """HTTP with a time limit for the head of a request, for `uvicorn --http`.
+    """HTTP protocol for `uvicorn --http` that limits the time for the head of a request.
 
-    uvicorn limits only the time between requests, and the first byte of a head stops its timer.
+    uvicorn limits only the time between requests. The first byte of a head stops uvicorn's timer.
     """
 
     _waiting = {}  # connections without a complete head, the oldest first

@@ -1,4 +1,4 @@
-"""Writes the log of the server, one JSON object per line, without names of people."""
+"""Writes the log of the server with one JSON object per line and without names of people."""
 
 import contextvars
 import datetime
@@ -28,7 +28,7 @@ class JsonLines(logging.Formatter):
 
 
 class StandardError(logging.StreamHandler):
-    """Handler that writes to `sys.stderr`, even if another stream replaces it later."""
+    """Log handler that always writes to the current `sys.stderr`."""
 
     def __init__(self):
         logging.Handler.__init__(self)

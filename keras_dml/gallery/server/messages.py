@@ -1,4 +1,4 @@
-"""Messages between the server and its processes that read files, in JSON and raw numbers.
+"""Encodes messages between the server and its processes that read files, as JSON and raw numbers.
 
 Messages contain no pickles, because unpickling can run code. An attacker who takes over a process
 that reads files therefore cannot run code in the server.
@@ -40,7 +40,7 @@ def read_line(stream: BinaryIO) -> Any:
 
 
 def write_pieces(stream: BinaryIO, pieces: list[Recording]) -> None:
-    """Writes the pieces of a recording: a line of JSON, followed by the numbers of all pieces."""
+    """Writes the pieces of a recording as a line of JSON, followed by the numbers of all pieces."""
     heads = [
         {name: getattr(piece, name) for name in FIELDS}
         | {"rate_hz": piece.rate_hz and float(piece.rate_hz), "shape": piece.values.shape}
@@ -53,12 +53,12 @@ def write_pieces(stream: BinaryIO, pieces: list[Recording]) -> None:
 
 
 def read_pieces(stream: BinaryIO, heads: list[dict[str, Any]], path: Path) -> list[Recording]:
-    """Reads the numbers of the pieces of a recording.
+    """Reads the numbers in all pieces of a recording.
 
     Args:
-        stream: The stream, from which the line of JSON was read already.
+        stream: The stream, after the line of JSON was read.
         heads: Descriptions of the pieces from the line of JSON.
-        path: Path of the file of the recording.
+        path: Path of the file with the recording.
 
     Raises:
         EOFError: If the stream has ended.
@@ -68,7 +68,10 @@ def read_pieces(stream: BinaryIO, heads: list[dict[str, Any]], path: Path) -> li
     for head in heads:
         shape = tuple(head.pop("shape"))
         if min(shape) < 0 or math.prod(shape) > MOST_NUMBERS:
-            raise ValueError(f"{path} holds {shape} numbers. Send a shorter recording.")
+            raise ValueError(
+                f"{path} holds an array of shape {shape}, which is too large. Send a shorter "
+                "recording."
+            )
         data = stream.read(4 * math.prod(shape))
         if len(data) < 4 * math.prod(shape):
             raise EOFError

@@ -4,7 +4,7 @@ import prometheus_client
 
 
 class Metrics:
-    """Counts of requests, decisions and wrong tokens."""
+    """Numbers of requests, decisions and wrong tokens."""
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
@@ -16,7 +16,7 @@ class Metrics:
         )
         self._seconds = prometheus_client.Histogram(
             "keras_dml_request_seconds",
-            "Seconds from a request to the response.",
+            "Seconds between a request and the response.",
             ["route"],
             registry=self._registry,
         )
@@ -31,12 +31,12 @@ class Metrics:
         )
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Counts a request by the pattern of its path."""
+        """Counts a request under the pattern of its path."""
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
     def count_decision(self, kind: str, answer: str) -> None:
-        """Counts a decision by its kind, such as "verify", and its answer, such as "accepted"."""
+        """Counts a decision by its kind (such as "verify") and its answer (such as "accepted")."""
         self._decisions.labels(kind, answer).inc()
 
     def count_wrong_token(self) -> None:

@@ -31,11 +31,11 @@ class ReadingTimeout(ValueError):
 
 
 class ReaderCrash(ValueError):
-    """Error for a file that made the process end or send an invalid response."""
+    """Error for a file if the process that read the file ended or sent an invalid response."""
 
 
 class Readers:
-    """Pool of processes that read the files of requests, one process per request."""
+    """Pool of processes that read files. Each process serves one request at a time."""
 
     def __init__(self):
         self._idle, self._working = [], set()
@@ -61,7 +61,7 @@ class Readers:
         Args:
             client: Name of the client. A client may use at most half of the processes.
             function: Function that is called in a thread. Its argument is a function that reads a
-                file like `keras_dml.recordings.read_pieces`.
+                file as `keras_dml.recordings.read_pieces` does.
 
         Raises:
             Busy: If too many requests wait.
@@ -101,14 +101,14 @@ class Readers:
 
 
 class _Process:
-    """A process that reads files one after the other, see `worker`.
+    """A process that reads one file after another, see `worker`.
 
     Attributes:
         is_usable: Whether the process can read another file.
     """
 
     def __init__(self):
-        # The process gets the module path of this process, as in `multiprocessing`.
+        # The new process gets the module path of this process, as in `multiprocessing`.
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._process = subprocess.Popen(
             COMMAND,
@@ -123,7 +123,7 @@ class _Process:
         """Waits until the process has imported its libraries.
 
         Raises:
-            OSError: If the process ends during the imports, or they exceed `START_SECONDS`.
+            OSError: If the process ends during the imports, or the imports exceed `START_SECONDS`.
         """
         if self._is_ready:
             return
@@ -133,22 +133,22 @@ class _Process:
         if not self._is_ready:
             self.is_usable = False
             raise OSError(
-                f"A process that reads files did not start within {START_SECONDS} seconds: its "
+                f"A process that reads files did not start within {START_SECONDS} seconds. Its "
                 f"program is {' '.join(COMMAND)}."
             )
 
     def read(self, end, path, channels=None, **options):
-        """Reads a file like `keras_dml.recordings.read_pieces`, until the time `end`.
+        """Reads a file as `keras_dml.recordings.read_pieces` does, but no longer than until `end`.
 
         Raises:
-            ReadingTimeout: If the file was not read at the time `end`.
-            ReaderCrash: If the process ends for another reason, or sends an invalid response.
+            ReadingTimeout: If reading the file takes longer than until `end`.
+            ReaderCrash: If the process ends before the time `end`, or sends an invalid response.
             ValueError, ImportError, OSError: If `read_pieces` raises such an error.
         """
         if not self.is_usable and not self._is_late:
             raise ReaderCrash(
-                f"{path} was not read, because the process ended at an earlier file of the "
-                "request. Send the request again without that file."
+                f"{path} was not read, because the process ended while it read an earlier file of "
+                "the request. Send the request again without the earlier file."
             )
         try:
             with self._killed_after(end - time.monotonic()):
@@ -163,14 +163,14 @@ class _Process:
         except (ValueError, TypeError, KeyError, RecursionError):
             self.is_usable = False
             raise ReaderCrash(
-                f"{path} cannot be read: the process that read it sent an invalid response. "
+                f"{path} cannot be read. The process that read it sent an invalid response. "
                 "Convert the file to csv."
             ) from None
         raise error
 
     @contextlib.contextmanager
     def _killed_after(self, seconds):
-        """Kills the process if the block takes longer. A read from the process then ends."""
+        """Kills the process if the block takes longer than `seconds`."""
 
         def kill():
             self._is_late = True
@@ -185,11 +185,11 @@ class _Process:
             timer.cancel()
 
     def _reason_of_end(self, path):
-        """Returns the error for a file at which the process ended."""
+        """Returns the error for a file during which the process ended."""
         if self._is_late:
             return ReadingTimeout(
-                f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or one "
-                "with fewer columns."
+                f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or a "
+                "recording with fewer columns."
             )
         try:
             status = self._process.wait(END_SECONDS)
@@ -199,18 +199,18 @@ class _Process:
         with contextlib.suppress(ValueError):
             reason = signal.Signals(-status).name
         logs.error(f"A process that reads files ended by {reason}.")
-        cause = ", as it does if memory is short" if reason == "SIGKILL" else ""
+        cause = ", probably because it ran out of memory" if reason == "SIGKILL" else ""
         return ReaderCrash(
-            f"{path} cannot be read: the process that read it ended by {reason}{cause}. Send a "
+            f"{path} cannot be read. The process that read it ended by {reason}{cause}. Send a "
             "shorter recording, or convert it to csv."
         )
 
     def kill(self):
-        """Kills the process. A read from the process then ends."""
+        """Kills the process. A thread that reads from the process then stops waiting."""
         self._process.kill()
 
     def end(self):
-        """Ends the process and closes its pipes. No thread may read from the pipes."""
+        """Ends the process and closes its pipes, from which no thread may be reading."""
         self.kill()
         with contextlib.suppress(OSError):
             self._process.stdin.close()

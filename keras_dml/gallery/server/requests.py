@@ -1,4 +1,5 @@
-"""Reads the client and the recordings of a request, from files of a form or arrays in JSON."""
+"""Reads the client and the recordings of a request. The recordings are form files or JSON
+arrays."""
 
 import contextlib
 import dataclasses
@@ -25,11 +26,11 @@ FORM = "multipart/form-data"
 
 @dataclasses.dataclass
 class Sent:
-    """Content of a request: recordings and other fields.
+    """Content of a request, which consists of recordings and other fields.
 
     Attributes:
         files: `(name, file)` of each recording.
-        fields: The other fields, an instance of a class in `schemas`.
+        fields: The fields that are not recordings, as an instance of a class in `schemas`.
     """
 
     files: list[Any]
@@ -40,7 +41,7 @@ def reader(model: type[BaseModel]) -> Callable[..., Any]:
     """Returns a FastAPI dependency that reads the recordings and fields of a request.
 
     Args:
-        model: Class in `schemas` for the fields other than the recordings.
+        model: Class in `schemas` for the fields that are not recordings.
     """
 
     async def read(request: Request):
@@ -65,10 +66,10 @@ def reader(model: type[BaseModel]) -> Callable[..., Any]:
 
 
 def described(model: type[BaseModel]) -> dict[str, Any]:
-    """Returns the OpenAPI description of the body of a request with recordings.
+    """Returns the OpenAPI description for the body of a request with recordings.
 
     Args:
-        model: Class in `schemas` for the fields other than the recordings.
+        model: Class in `schemas` for the fields that are not recordings.
     """
     fields = model.model_json_schema()
     closed = {"type": "object", "additionalProperties": False}
@@ -85,7 +86,7 @@ def described(model: type[BaseModel]) -> dict[str, Any]:
     arrays = {
         "type": "array",
         "items": rows,
-        "description": "Recordings: one row per time step, with one number per channel.",
+        "description": "Recordings with one row per time step and one number per channel.",
     }
     content = {
         FORM: with_recordings("files", files),
@@ -95,7 +96,7 @@ def described(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _files(form, model):
-    """Returns the files and the other fields of a form, `(files, fields)`."""
+    """Returns the files and the other fields of a form as `(files, fields)`."""
     files, fields = [], {}
     for name, value in form.multi_items():
         if name == "files" and isinstance(value, UploadFile):
@@ -115,7 +116,7 @@ async def _json(request):
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_JSON:
-            text = f"JSON may have {MOST_JSON // 10**6} MB. Send longer recordings as files."
+            text = f"JSON must not exceed {MOST_JSON // 10**6} MB. Send longer recordings as files."
             raise HTTPException(413, text)
     try:
         fields = json.loads(bytes(body))
@@ -130,7 +131,7 @@ async def _json(request):
 
 
 def _arrays(fields, opened):
-    """Writes the recordings of a JSON object as npy files. Returns `(files, other fields)`."""
+    """Writes the recordings of a JSON object to npy files. Returns `(files, other fields)`."""
     recordings = fields.pop("recordings", None)
     if not isinstance(recordings, list):
         raise ValueError("`recordings` must be a list of recordings.")
@@ -158,7 +159,7 @@ def _client(request: Request) -> Client:
     return request.scope["client_of_token"]
 
 
-# Types of the parameters of handlers.
+# Types for the parameters of handlers.
 FromClient = Annotated[Client, Depends(_client)]
 Recordings = Annotated[Sent, Depends(reader(schemas.Reading))]
 Claim = Annotated[Sent, Depends(reader(schemas.Claim))]

@@ -1,4 +1,4 @@
-"""Classes of requests and responses, from which FastAPI makes the OpenAPI description.
+"""Classes for requests and responses, from which FastAPI makes the OpenAPI description.
 
 Responses contain no embeddings and, by default, no scores.
 """
@@ -9,17 +9,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 FAR = "False accept rate of the threshold."
 CLOSENESS = (
-    "Score from 0 to 100. 0: the distance is at least the mean distance to other people. 100: the "
-    "recordings are equal. null unless the server runs with --scores."
+    "Score from 0 to 100. The score is 100 for equal recordings, and 0 if the distance is at least "
+    "the mean distance to other people. null unless the server runs with --scores."
 )
 DENIED = (
-    "Whether the nearest stored recording is from an imposter of this person. null unless the "
+    "Whether the nearest stored recording comes from an imposter of this person. null unless the "
     "server runs with --scores."
 )
-NEEDED = "Smallest accepted `closeness`. null if it is unknown or the server runs without --scores."
+NEEDED = "Smallest `closeness` that is accepted. null if unknown, or if --scores is not set."
 PROVISIONAL = "Whether the threshold comes from the model card and was measured on other people."
-EXTRAPOLATED = "Whether the rate is only an estimate, because it was set with too few people."
-WHICH_FAR = "False accept rate of a calibrated threshold. Default: the smallest rate."
+EXTRAPOLATED = "Whether the rate is only an estimate, because there were too few people."
+WHICH_FAR = "False accept rate of a calibrated threshold. Default: the smallest calibrated rate."
 
 
 def _without_empty(value):
@@ -38,14 +38,14 @@ class Reading(BaseModel):
 
     channels: Annotated[list[str] | None, BeforeValidator(_split)] = Field(
         None,
-        description="Columns with the channels of the model, in a list or separated by commas.",
+        description="Columns with the model's channels, as a list or separated by commas.",
     )
     rate_hz: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
         None, description="Number of time steps per second, for files that do not state it."
     )
     resample: Annotated[bool | None, BeforeValidator(_without_empty)] = Field(
         None,
-        description="Whether to resample recordings to the rate of the model. Times may be uneven.",
+        description="Whether to resample recordings, even with uneven times, to the model's rate.",
     )
     time: Annotated[str | None, BeforeValidator(_without_empty)] = Field(
         None, description="Column that contains the times."
@@ -60,12 +60,12 @@ class Reading(BaseModel):
     def options(self) -> dict[str, Any]:
         """Returns the options for `keras_dml.gallery.files.Reader`."""
         fields = {name: getattr(self, name) for name in Reading.model_fields}
-        # older galleries store `resample` False if nothing was resampled
+        # older galleries store `resample=False` if no recording was resampled
         return {name: value for name, value in fields.items() if value not in (None, False)}
 
 
 class Claim(Reading):
-    """Recordings of a claim, and the choice of a threshold."""
+    """Recordings for a claim, and the false accept rate that selects a threshold."""
 
     far: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
         None, description=WHICH_FAR
@@ -73,7 +73,7 @@ class Claim(Reading):
 
 
 class Search(Claim):
-    """Recordings of an unknown person, and the choice of a threshold."""
+    """Recordings of an unknown person, and the false accept rate that selects a threshold."""
 
     top: int = Field(
         5, ge=1, le=100, description="Number of nearest people in the response, with --scores."
@@ -81,7 +81,7 @@ class Search(Claim):
 
 
 class Volunteers(Reading):
-    """Recordings of people from whom a threshold is computed. They need not be enrolled."""
+    """Recordings of people, enrolled or not, from which a threshold is computed."""
 
     people: list[str] = Field(description="Name or number of the person of each recording.")
     far: float = Field(0.01, gt=0, lt=1, description="False accept rate.")
@@ -89,7 +89,7 @@ class Volunteers(Reading):
         None,
         gt=0,
         le=3600,
-        description="Seconds until the first decision of `listen`. Sets a threshold for `listen`.",
+        description="Seconds until the first decision of `listen`, to set its threshold.",
     )
 
 
@@ -102,7 +102,7 @@ class NewName(BaseModel):
 
 
 class Person(BaseModel):
-    """Person who is enrolled."""
+    """An enrolled person, and the number of their recordings."""
 
     person: str
     recordings: int
@@ -117,7 +117,7 @@ class Model(BaseModel):
     min_steps: int = 1
     max_steps: int | None = None
     sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
-        description="Sensor of a phone that makes such recordings. null for other recordings."
+        description="Sensor of a phone that can make these recordings. null if there is none."
     )
 
 
@@ -135,10 +135,10 @@ class Refused(BaseModel):
 
 
 class Repeated(BaseModel):
-    """File with the same recording as another file. The recording counts once."""
+    """File with the same recording as another file. The repeated recording counts once."""
 
     file: str
-    of: str | None = Field(description="The other file. null: the recording was enrolled before.")
+    of: str | None = Field(description="The other file. null if the recording is enrolled.")
 
 
 class Enrollment(BaseModel):
@@ -150,7 +150,7 @@ class Enrollment(BaseModel):
     )
     refused: list[Refused]
     repeated: list[Repeated]
-    enrolled: int = Field(description="Number of all recordings of the person.")
+    enrolled: int = Field(description="Total number of the person's recordings.")
     notes: list[str]
 
 
@@ -172,24 +172,24 @@ class Decision(BaseModel):
 
 
 class Candidate(BaseModel):
-    """Enrolled person, and the score of the recordings against this person."""
+    """An enrolled person, and the score of the recordings against this person."""
 
     person: str
     closeness: float | None = Field(description=CLOSENESS)
 
 
 class Identification(BaseModel):
-    """Identification. `person` is null for a stranger, or if several people are equally near."""
+    """Result of an identification. `person` is null for a stranger or for equally near people."""
 
     person: str | None
     tied: list[str] = Field(
-        description="The nearest people, if their distances are equal. `person` is then null."
+        description="The nearest people if their distances are equal, so that `person` is null."
     )
     candidates: list[Candidate] = Field(
         description="The nearest people. Empty unless the server runs with --scores."
     )
     threshold: float | None = Field(
-        description="Largest accepted distance. null: no threshold, so nobody is identified."
+        description="Largest accepted distance. null if there is no threshold."
     )
     needed: float | None = Field(description=NEEDED)
     people: int
@@ -207,7 +207,7 @@ class Heard(BaseModel):
 
     id: str | None = Field(description="Id for `POST /listening/{id}`. null after the decision.")
     accepted: bool | None = Field(
-        description="null: the claim is not decided yet. Send the next piece."
+        description="Whether the claim is accepted. null if the next piece is needed to decide."
     )
     person: str
     steps: int = Field(description="Number of time steps in complete windows.")
@@ -218,7 +218,7 @@ class Heard(BaseModel):
 
 
 class Marked(BaseModel):
-    """Number of recordings that were stored as imposters of a person."""
+    """Number of imposter recordings that were stored for a person."""
 
     person: str
     marked: int = Field(description="Number of recordings that this request stored.")
@@ -226,14 +226,14 @@ class Marked(BaseModel):
 
 
 class Rejection(BaseModel):
-    """Recording of an imposter of a person."""
+    """Imposter recording that is stored for a person."""
 
     id: str
     created: str
 
 
 class Left(BaseModel):
-    """Number of recordings of imposters that are still stored for a person."""
+    """Number of imposter recordings that are still stored for a person."""
 
     person: str
     marked: int
@@ -256,11 +256,11 @@ class Limit(BaseModel):
     people: int
     trials: int
     window: int = Field(description="Number of time steps until the first decision.")
-    windows: int = Field(description="Number of windows after which a claim is rejected.")
+    windows: int = Field(description="Number of windows after which `listen` rejects a claim.")
 
 
 class Calibration(BaseModel):
-    """Threshold that was set: for `verify`, or in `boundary` for `listen`."""
+    """The threshold that was set. `threshold` is for `verify`, and `boundary` is for `listen`."""
 
     threshold: "Threshold | None"
     boundary: Limit | None

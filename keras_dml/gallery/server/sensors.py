@@ -1,4 +1,4 @@
-"""Finds the sensor of a phone whose recordings a model accepts."""
+"""Finds out which sensor of a phone can make recordings for a model."""
 
 import pathlib
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ WITHOUT_GRAVITY = ("linear", "user")  # in channel names of phyphox and Core Mot
 
 
 def sensor(contract: "Contract | None") -> str | None:
-    """Returns the name of the phone sensor whose recordings a model accepts.
+    """Returns the name of the phone sensor that can make recordings for a model.
 
     Args:
         contract: Contract of the model, or None.
@@ -39,7 +39,7 @@ def sensor(contract: "Contract | None") -> str | None:
 
 
 def _is_acceleration(contract):
-    """Returns whether a recording in m/s2 can be converted to the units of a model."""
+    """Returns True if a recording in m/s2 can be converted to the units of a model."""
     count = len(contract.channels)
     recording = recordings.Recording(
         pathlib.Path("recording.csv"),

@@ -1,4 +1,4 @@
-"""Settings of the server."""
+"""Settings of the server, and functions that read them."""
 
 import dataclasses
 import os
@@ -12,16 +12,19 @@ PREFIX = "KERAS_DML_SERVE_"
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings of the server. Attributes:
-    host: Address at which the server listens. None if another program, such as uvicorn,
-        listens.
-    tokens: Tokens of clients. If empty, clients on this machine may do everything, and other
-        machines may do nothing.
-    scores: Whether responses contain rounded scores from 0 to 100, and pictures of the parts of
-        a distance.
-    origins: Origins of other sites whose pages may send requests, such as
-        "https://app.example.org".
-    names: Host names of the server in addition to its addresses, such as "people.example.org".
+    """Settings of the server.
+
+    Attributes:
+        host: Address at which the server listens. None if another program, such as uvicorn, opens
+            the socket.
+        tokens: Tokens of clients. If there are no tokens, clients on this machine may do
+            everything, and clients on other machines may do nothing.
+        scores: Whether responses contain rounded scores from 0 to 100, and pictures that show which
+            parts of a recording contribute to a distance.
+        origins: Origins of other sites whose pages may send requests, such as
+            "https://app.example.org".
+        names: Host names of the server in addition to its addresses, such as
+            "people.example.org".
     """
 
     host: str | None = "127.0.0.1"
@@ -51,7 +54,7 @@ def check_origin(origin: str) -> None:
 
 
 def of_files(full: Path | None = None, verify: Path | None = None) -> Tokens:
-    """Reads the tokens in two files.
+    """Reads tokens from two files.
 
     Args:
         full: File of tokens that allow everything, or None.

@@ -1,4 +1,4 @@
-"""Runs functions in daemon threads, which do not delay the end of the process."""
+"""Runs functions in daemon threads. These threads do not delay the end of the process."""
 
 import asyncio
 import contextlib
@@ -22,10 +22,10 @@ async def in_thread(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class Turns:
-    """Queue of functions that one daemon thread runs one after the other.
+    """Queue of functions. A single daemon thread runs one function after another.
 
-    A response contains the warnings of the gallery as notes. Python cannot catch the warnings of
-    one thread only, so the gallery processes one request at a time.
+    A response contains the warnings of the gallery as notes. Python cannot separate the warnings of
+    several threads, so the gallery processes one request at a time.
     """
 
     def __init__(self):
@@ -33,7 +33,8 @@ class Turns:
         self._is_started, self._lock = False, threading.Lock()
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Runs a function after the functions that were added before, and returns the result.
+        """Runs a function after all functions that are already in the queue, and returns the
+        result.
 
         Raises:
             Busy: If too many functions are in the queue.

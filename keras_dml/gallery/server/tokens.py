@@ -1,4 +1,4 @@
-"""Checks the tokens of clients, the permissions of tokens, and pauses after wrong tokens."""
+"""Checks the tokens of clients and what these tokens allow, and sets pauses after wrong tokens."""
 
 import collections
 import dataclasses
@@ -22,9 +22,9 @@ class Client:
     """Sender of a request.
 
     Attributes:
-        name: Id of the client's token, or its address if the server has no tokens. Rejected claims
-            are counted for this name.
-        may_change: Whether the client may use all routes. Otherwise it may only verify.
+        name: Id of the client's token, or the client's address if the server has no tokens.
+            Rejected claims are counted for this name.
+        may_change: True if the client may use all routes, False if the client may only verify.
     """
 
     name: str
@@ -60,11 +60,12 @@ class Tokens:
 
 
 class Pauses:
-    """Pauses after an address has sent wrong tokens. Each pause is twice the last, up to a minute.
+    """Pauses after an address has sent wrong tokens. Each pause is twice as long as the last, up to
+    a minute.
 
-    A request with a correct token never waits. All clients behind a proxy share one address, so a
-    client with wrong tokens would otherwise lock out all other clients. A random token of 16
-    characters cannot be guessed.
+    A request with a correct token never waits. Without this exception, a client with wrong tokens
+    would lock out all other clients behind the same proxy, because these clients share one address.
+    A random token of 16 characters cannot be guessed.
     """
 
     def __init__(self):
@@ -74,7 +75,7 @@ class Pauses:
         """Counts a wrong token, unless it arrives during a pause.
 
         Returns:
-            Number of seconds that the address has to wait, or 0.
+            Number of seconds for which the address must wait, or 0.
         """
         now = time.monotonic()
         count, end = self._wrong.pop(address, (0, 0.0))
@@ -105,8 +106,8 @@ def read_tokens(path: Path) -> list[bytes]:
     tokens = [line for line in lines if line]
     if not tokens or not all(map(_is_token, tokens)):
         raise ValueError(
-            f"{path} must hold a token of at least {SHORTEST_TOKEN} letters and digits, or one "
-            f"per line. Make one: (umask 077; openssl rand -hex 32 > {path})"
+            f"{path} must hold tokens of at least {SHORTEST_TOKEN} letters and digits, one token "
+            f"per line. Make a token: (umask 077; openssl rand -hex 32 > {path})"
         )
     return tokens
 
@@ -116,5 +117,5 @@ def _is_token(line):
 
 
 def _id(token):
-    """Returns an id of a token that does not reveal the token."""
+    """Returns an id for a token, from which nobody can compute the token."""
     return f"token-{hashlib.sha256(token).hexdigest()[:12]}"

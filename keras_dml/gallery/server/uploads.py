@@ -1,4 +1,4 @@
-"""Gives temporary paths to files that clients sent."""
+"""Makes temporary paths for files that clients sent."""
 
 import contextlib
 import os
@@ -24,24 +24,24 @@ PREFIX = "keras-dml-upload-"  # prefix of the names of folders
 def paths(
     uploads: Sequence[tuple[str, IO[bytes]]], most: int = MOST_FILES
 ) -> Iterator[dict[pathlib.Path, str]]:
-    """Makes paths for uploaded files, in a private folder that is removed after the block.
+    """Makes paths for uploaded files in a private folder, which is removed after the block.
 
-    If the system allows it, the paths are links to open files without names. If the process is
-    killed, nothing of such a recording remains on the disk.
+    If the system allows it, the paths are links to open files without names. No part of these files
+    remains on the disk if the process is killed.
 
     Args:
-        uploads: `(name, file)` of each upload. The file must be open and have a descriptor.
-        most: Largest number of files that is accepted.
+        uploads: `(name, file)` of each upload. The files must be open and have descriptors.
+        most: Largest accepted number of files.
 
     Yields:
-        Names of the uploads, `{path: name}`.
+        Name of the upload for each path, `{path: name}`.
 
     Raises:
         ValueError: If the number of files is 0 or larger than `most`, or the format of a file is
             unknown.
     """
     if not 0 < len(uploads) <= most:
-        raise ValueError(f"Send 1 to {most} files. Received {len(uploads)}.")
+        raise ValueError(f"Received {len(uploads)} files. Send 1 to {most} files.")
     names = [_printable(name or "", number) for number, (name, _) in enumerate(uploads, 1)]
     suffixes = [_suffix(name) for name in names]
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, _locked(folder):
@@ -65,7 +65,7 @@ def sweep() -> None:
 
 @contextlib.contextmanager
 def _locked(folder):
-    """Locks a folder during the block, so that `sweep` of another server does not remove it."""
+    """Locks a folder during the block, so that `sweep` in another server does not remove it."""
     if fcntl is None:
         yield
         return
@@ -79,7 +79,7 @@ def _locked(folder):
 
 def _link(path, file):
     """Makes a link to an open file, or a copy if the system does not allow such links."""
-    # `fileno` moves an upload from memory to the disk
+    # calling `fileno` moves an upload from memory to the disk
     descriptor = pathlib.Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     file.flush()
     if descriptor.exists():
@@ -91,7 +91,7 @@ def _link(path, file):
 
 
 def _printable(name, number):
-    """Returns the name of an upload, shortened, without folders and control characters."""
+    """Returns the shortened name of an upload, without folders and control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     visible = "".join(letter for letter in last if letter.isprintable())
     return visible[-LONGEST_NAME:] or f"file {number}"  # keeps the suffix

@@ -1,8 +1,7 @@
-"""Program of the processes that read untrusted files for the server.
+"""Program that reads untrusted files for the server, in separate processes.
 
-Such a process reads jobs from standard input and writes responses to standard output, see
-`messages`. The server kills the process if reading takes too long, which is not possible with a
-thread.
+Each process reads jobs from standard input and writes responses to standard output, see `messages`.
+The server kills a process that takes too long. The server could not kill a thread.
 """
 
 import dataclasses
@@ -44,7 +43,7 @@ def main() -> None:
 
 
 def _answer(path, channels, options):
-    """Returns `("read", pieces)`, or the kind and the text of an error."""
+    """Reads a file. Returns `("read", pieces)`, or the kind and the text of an error."""
     try:
         with warnings.catch_warnings(action="ignore"):
             pieces = recordings.read_pieces(path, channels, **options)
@@ -61,11 +60,11 @@ def _answer(path, channels, options):
     except (TypeError, ValueError) as error:
         return "value", spelled(error, NAMES)
     except Exception as error:  # libraries raise errors of any type for damaged files
-        return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
+        return "value", f"{path} cannot be read ({type(error).__name__}). Convert it to csv."
 
 
 def _spelled(piece):
-    """Returns a piece with notes in words of the REST interface, since JSON keeps only texts."""
+    """Returns a piece whose notes are plain texts in the words of the REST interface."""
     notes = tuple(spelled(note, NAMES) for note in piece.notes)
     return dataclasses.replace(piece, notes=notes)
 
