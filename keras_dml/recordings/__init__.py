@@ -1,9 +1,10 @@
-"""Reads recordings from files (text, npy, Parquet, WAVE, FLAC) and lists the recordings of people.
+"""Functions that read recordings from files (text, npy, Parquet, WAVE, FLAC), and list which
+recordings belong to which people.
 
-`read` returns the values of one file, shape `(time, channels)`, with the names of the channels and
-the sampling rate. `read_pieces` cuts a recording at gaps. `folder` lists the recordings of people
-in a folder, and `groups` reads the group of each person from a table. These functions do not import
-Keras or a backend.
+`read` returns the values in one file, shape `(time, channels)`, together with the names of the
+channels and the sampling rate. `read_pieces` also cuts a recording at gaps. `folder` lists the
+recordings in a folder with one subfolder per person. `groups` reads the group of each person from a
+table. The functions in this package do not import Keras or a backend.
 """
 
 import lazy_loader

@@ -1,15 +1,16 @@
-"""Limits for the decoded content of untrusted files.
+"""Limits that protect against untrusted files whose decoded content is too large.
 
 With these limits, reading a file of 20 MB takes at most 500 MB of memory and 20 seconds of
-processor time. Files that exceed a limit are refused. For files larger than 20 MB, the limits grow
-in proportion to the file size.
+processor time. Reading a file that exceeds a limit raises an error. For files larger than 20 MB,
+the limits grow in proportion to the file size.
 """
 
 import pathlib
 from collections.abc import Sequence
 
 MOST_COLUMNS = 4096  # the 543 landmarks of a body have 2,172 columns
-# Limit for files of up to 20 MB. Reading a number takes 70 bytes of memory and 4 microseconds.
+# Largest number of values in a file of up to 20 MB. Reading a value takes 70 bytes of memory and 4
+# microseconds.
 MOST_NUMBERS = 5 * 10**6
 BYTES_PER_NUMBER = 4  # a larger file may hold one number per 4 bytes
 MOST_PIECES = 10_000  # limit for the pieces of a recording that is cut at its gaps
@@ -17,12 +18,13 @@ LISTED = 20  # limit for the names in an error message
 
 
 def most_numbers(path: pathlib.Path) -> int:
-    """Returns the largest number of values that a file of this size may hold."""
+    """Returns how many values a file may hold at most. The limit depends on the size of the
+    file."""
     return max(MOST_NUMBERS, path.stat().st_size // BYTES_PER_NUMBER)
 
 
 def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
-    """Raises ValueError if a file with `count` numbers holds more than `most`."""
+    """Raises ValueError if `count`, the number of values in a file, exceeds `most`."""
     if count > most:
         raise ValueError(
             f"{path} holds more than {most:,} numbers, the most that a file of its size may hold. "

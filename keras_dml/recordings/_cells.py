@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-# Cells, in lower case, that stand for a missing number.
+# Texts of cells, in lower case, that mean that a number is missing.
 MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}
 POINT, COMMA = ".", ","
 COMMAS = "Decimal commas were read as decimal points."
@@ -19,7 +19,8 @@ _PLAIN = _DIGITS | set("+-.eE ")  # float() misreads other characters, such as "
 
 
 def _form(mark, group):
-    """Returns a regular expression for numbers with a decimal mark and a thousands separator."""
+    """Returns a regular expression that matches numbers with the given decimal mark and thousands
+    separator."""
     whole = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+)"
     return re.compile(
         rf"[+-]?(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII
@@ -66,7 +67,7 @@ class NotANumber(ValueError):
 
 
 def is_missing(text: str) -> bool:
-    """Returns whether a cell stands for a missing number."""
+    """Returns whether the text of a cell means that a number is missing."""
     return text.strip().casefold() in MISSING
 
 
@@ -82,9 +83,10 @@ def is_date(text: str) -> bool:
 
 
 class Column:
-    """Cells of one column of a table. The cells of each block of rows are joined to one string.
+    """Cells in one column of a table. All cells in a block of rows are stored as one string.
 
-    A list of a million short strings takes 60 MB, and a million joined cells take 4 MB.
+    Storing joined strings saves memory: a million cells take 60 MB as a list of strings, but 4 MB
+    as joined strings.
 
     Attributes:
         letters: Set of all characters in the cells.
@@ -110,7 +112,7 @@ class Column:
         self._blocks.insert(0, text.encode())
 
     def blocks(self) -> Iterator[list[str]]:
-        """Iterates over lists of cells, one list for each block of rows."""
+        """Iterates over blocks of rows. Yields one list of cells for each block."""
         return (block.decode().split("\0") for block in self._blocks)
 
     def __iter__(self):
@@ -122,11 +124,13 @@ class Column:
 
 
 class Columns:
-    """Columns of cells. All numbers of a column have the same decimal mark.
+    """Columns of cells that may contain numbers. All numbers in a column have the same decimal
+    mark.
 
-    A cell such as `1,234` may mean 1.234 or 1234. Other cells of the column determine which of the
-    two numbers is right. If they do not, decimal commas in other columns determine it. If the cell
-    remains ambiguous, reading the column raises an error.
+    A cell such as `1,234` may mean 1.234 or 1234. The other cells in the column determine which
+    number is right. If all cells in the column are ambiguous, the class checks whether other
+    columns contain decimal commas. If the cell is still ambiguous, reading the column raises an
+    error.
 
     Args:
         columns: List of `Column`.
@@ -168,7 +172,7 @@ class Columns:
         return numbers
 
     def _block(self, i, texts, start):
-        """Converts cells of a column to numbers. The first of these cells is in the row `start`."""
+        """Converts some cells in a column to numbers. The cell `texts[0]` is in the row `start`."""
         mark = self._marks[i]
         points = texts if self._is_plain[i] and mark == POINT else None
         if mark == COMMA and self._is_simple[i]:
@@ -181,12 +185,13 @@ class Columns:
         return [self._number(row, text, mark) for row, text in enumerate(texts, start)]
 
     def is_of_dates(self, i: int) -> bool:
-        """Returns whether the first cell with content in a column is a date or a time."""
+        """Returns whether the first nonempty cell in a column is a date or a time."""
         first = next((text for text in self._columns[i] if not is_missing(text)), "")
         return bool(first) and not is_number(first)
 
     def is_text(self, i: int) -> bool:
-        """Returns whether fewer than half of the cells with content in a column are numbers."""
+        """Returns whether a column contains mostly text. In a column of text, fewer than half of
+        the nonempty cells are numbers."""
         if not self._columns[i].letters & _DIGITS:
             return any(not is_missing(text) for text in self._columns[i])
         present = numbers = 0
@@ -197,8 +202,8 @@ class Columns:
         return bool(present) and 2 * numbers < present
 
     def _possible(self, i):
-        """Returns the set of possible decimal marks of a column. The set is empty if no cell
-        contains a mark."""
+        """Returns the decimal marks that the numbers in a column may have, as a set. The set is
+        empty if no cell contains a point or a comma."""
         if not self._columns[i].letters & {POINT, COMMA}:
             return set()
         counts, present, is_marked = dict.fromkeys(_FORMS, 0), 0, False
@@ -264,7 +269,8 @@ class Columns:
 
 
 def _usual(text):
-    """Removes spaces around a number and between its thousands, and replaces U+2212 by a hyphen."""
+    """Removes spaces around a number, and separators between its thousands. Replaces the minus sign
+    U+2212 by a hyphen."""
     text = text.strip().replace("\u2212", "-")
     is_spaced = " " in text or "'" in text or not text.isascii()
     if is_spaced and _SPACED.fullmatch(text):
@@ -277,7 +283,8 @@ def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | Non
 
     Valid formats are ISO 8601 dates, dates with the day or the month first, times with AM or PM,
     times of day without a date, and `minutes:seconds.fraction`. If a time of day is earlier than
-    the time in the row before, the function assumes that midnight has passed between these rows.
+    the time of day in the previous row, the function assumes that midnight has passed between the
+    two rows.
 
     Args:
         texts: Dates or times, all in the same format. The function iterates over the texts twice.
@@ -325,8 +332,8 @@ def _iso(texts):
 
 
 def _parts(text):
-    """Splits a text into date, seconds of the day, time zone and format. Returns None if the text
-    is not a time."""
+    """Splits a text into the date, the seconds since midnight, the time zone and the format.
+    Returns None if the text is not a time."""
     zone = None
     if len(text) > LONGEST:
         return None
@@ -361,7 +368,7 @@ def _parts(text):
 
 
 def _days(dates, order):
-    """Returns the day numbers of dates, or None if a date is invalid.
+    """Converts dates to numbers of days. Returns None if a date is invalid.
 
     Args:
         dates: Texts of dates.

@@ -1,8 +1,8 @@
 """Registry of the file formats of recordings.
 
 To add a format, write a module with a function that reads a file, and add an entry to `FORMATS`.
-Help texts, pages, error messages and the server list the formats of this registry. The module of a
-format is imported when a file of this format is read.
+Help texts, pages, error messages and the server list the formats of this registry. The module that
+reads a format is imported when the first file of this format is read.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # help texts must not import NumPy
     from keras_dml.recordings._recording import Signal
 
 PACKED = ".gz"  # suffix of text files that gzip compressed
-# Modules that reading needs in all formats.
+# Modules that are needed to read files of any format.
 LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate", "scipy.signal")
 HINTS = {  # advice in the error for a file with one of these suffixes
     ".asc": "Write a sample report by EyeLink Data Viewer",
@@ -31,7 +31,8 @@ HINTS = {  # advice in the error for a file with one of these suffixes
 class Format:
     """File format of recordings.
 
-    The function that reads a file must respect the limits of `_bounds` for the decoded content.
+    The decoded content of a file may be much larger than the file. So the function that reads a
+    file must enforce the limits of `_bounds`.
 
     Attributes:
         name: Name of the format in help texts.
@@ -40,11 +41,11 @@ class Format:
             resolution)`. `resolution` is the smallest time difference that the clock of the file
             can record, in seconds.
         detector: Module and name of a function `is_recording(path)` that returns whether a file in
-            a folder is a recording. If `detector` is None, every file with the suffix is a
-            recording.
+            a folder is a recording. If `detector` is None, every file with a suffix in `suffixes`
+            is a recording.
         libraries: Third-party modules that the reader imports directly or indirectly. For example,
             PyArrow imports pandas if pandas is installed.
-        may_be_packed: Whether the format may be compressed by gzip.
+        may_be_packed: Whether files of this format may be compressed by gzip.
     """
 
     name: str
@@ -86,7 +87,8 @@ FORMATS = (
 
 
 def _load(place):
-    """Imports and returns a function, given the name of its module and the name of the function."""
+    """Imports a function from its module, and returns the function. `place` is
+    `module.function`."""
     module, _, name = place.partition(".")
     return getattr(importlib.import_module(f"keras_dml.recordings.{module}"), name)
 
@@ -97,13 +99,13 @@ def suffixes() -> tuple[str, ...]:
 
 
 def format_names() -> str:
-    """Returns the names of all formats as a text for help: `"csv, npy, ... or flac"`."""
+    """Returns the names of all formats as one text for help, such as `"csv, npy, ... or flac"`."""
     *names, last = (entry.name for entry in FORMATS)
     return f"{', '.join(names)} or {last}"
 
 
 def import_libraries() -> None:
-    """Imports all libraries that `read` may need, so that later calls of `read` are faster."""
+    """Imports all libraries that `read` may need. Later calls of `read` are then faster."""
     for entry in FORMATS:
         entry.import_libraries()
     for name in LIBRARIES:
@@ -111,7 +113,7 @@ def import_libraries() -> None:
 
 
 def is_recording(path: "Path") -> bool:
-    """Returns whether a file has the suffix of a recording.
+    """Returns whether a file is a recording, judged by its suffix.
 
     A `.txt` file must also contain rows of numbers, because folders often contain notes in `.txt`
     files.
@@ -123,20 +125,20 @@ def is_recording(path: "Path") -> bool:
 
 
 def check_file(path: "Path") -> None:
-    """Checks that a file exists and has a suffix that `read` accepts, without reading the file.
+    """Checks that a file exists and has a suffix that `read` accepts. Does not read the file.
 
     Args:
         path: Path of the file.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If `path` is a folder, or the suffix belongs to no format that `read` accepts.
+        ValueError: If `path` is a folder, or if `read` accepts no format with this suffix.
     """
     format_of(pathlib.Path(path))
 
 
 def format_of(path: pathlib.Path) -> Format:
-    """Returns the format of a file, and raises the same errors as `check_file`."""
+    """Returns the format of a file. Raises the same errors as `check_file`."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
     if not path.is_file():
@@ -158,7 +160,10 @@ def _packed_format(path):
     for entry in FORMATS:
         if entry.may_be_packed and inner in ("", *entry.suffixes):
             return entry
-    raise ValueError(f"{path} packs a {inner} file, but only packed text is read. Unpack it.")
+    raise ValueError(
+        f"{path} contains a {inner} file, but only text files may be compressed by gzip. "
+        "Decompress it."
+    )
 
 
 def _by_suffix(suffix):

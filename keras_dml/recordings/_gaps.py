@@ -17,7 +17,7 @@ LEAST_STEPS = 8  # pieces between two gaps with fewer steps are left out
 
 
 class Gap(NamedTuple):
-    """Gap at which a recording is cut.
+    """Gap in a recording. The recording is cut at this gap.
 
     Attributes:
         row: Index of the first row after the gap.
@@ -31,20 +31,20 @@ class Gap(NamedTuple):
 def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Gap]]:
     """Interpolates short gaps and cuts a signal at long gaps.
 
-    A gap is an interval in which a channel has no value. Gaps of up to `max_gap` are interpolated
-    linearly.
+    A gap is an interval in which a channel has no value. The function interpolates gaps of up to
+    `max_gap` linearly.
 
     Args:
         signal: Signal with NaN for missing values.
         max_gap: Longest gap that is interpolated, in seconds. Default: 5 steps.
 
     Returns:
-        `(pieces, gaps)`: signals without missing values, and the long gaps between these signals.
-        Pieces of fewer than 8 steps are left out if there are longer pieces.
+        `(pieces, gaps)`. `pieces` are signals without missing values, and `gaps` are the long gaps
+        between these signals. Pieces of fewer than 8 steps are left out if there are longer pieces.
 
     Raises:
-        ValueError: If a channel has no values, `max_gap` is given for a signal of unknown rate, or
-            more steps would be interpolated than the file contains.
+        ValueError: If a channel has no values, if `max_gap` is given although the rate of the
+            signal is unknown, or if more steps would be interpolated than the file contains.
     """
     if signal.seconds is None and np.isfinite(signal.values).all():
         return [signal], []
@@ -68,7 +68,7 @@ def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Ga
     if not is_kept.any():
         raise ValueError(
             Message(
-                "{path}: no step has a value in each of the channels {channels}. Name fewer "
+                "{path}: no step has a value in all of the channels {channels}. Name fewer "
                 "channels, or set {max_gap} to more seconds.",
                 path=signal.path,
                 channels=", ".join(signal.channels),
@@ -116,7 +116,8 @@ def _parts(signal, is_start, is_kept):
 
 
 def _scale(signal, max_gap):
-    """Returns the usual step, the times of the rows, and the longest gap to interpolate."""
+    """Returns the usual time between two rows, the times of the rows, and the longest gap to
+    interpolate."""
     count = len(signal.values)
     if signal.seconds is not None and count > 1:
         step, times = _times.usual_step(signal.seconds), signal.seconds
@@ -153,10 +154,10 @@ def _length(lengths, before, rows):
 
 
 def _inserted(signal, values, rows, step, limit):
-    """Inserts interpolated rows at intervals with missing rows.
+    """Inserts interpolated rows where rows are missing.
 
     Returns:
-        The piece with the inserted rows, and the number of inserted rows.
+        The piece including the inserted rows, and the number of inserted rows.
     """
     places = rows
     if signal.seconds is None or len(rows) < 2:

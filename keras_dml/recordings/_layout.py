@@ -1,4 +1,4 @@
-"""Finds the layout of a text table: the delimiter, the names of the columns, and the rows."""
+"""Finds the delimiter, the names of the columns and the rows of a text table."""
 
 import array
 import collections
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from keras_dml.recordings import _bounds, _cells, _units
 
-# None stands for one column. If two delimiters fit equally well, the first of them is used.
+# None means that the table has one column without a delimiter. If two delimiters fit equally well,
+# the delimiter that is listed first is used.
 DELIMITERS = ("\t", ";", "|", ",", " ", None)
 COMMENTS = ("#", "%", "//")
 ERRORS_OF_EXCEL = ("#N/A", "#DIV", "#VALUE", "#REF", "#NUM", "#NAME")
@@ -32,7 +33,7 @@ STEP = re.compile(r"([0-9]+(?:\.[0-9]+)?) (msec|sec)/sample", re.IGNORECASE)
 ARROW = re.compile(r"([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}) -> ?(.*)")
 COMMENT, OF_SEPARATOR = "comment", "separator"  # kinds of lines that are not rows
 FIT_MESSAGES = "Type,Local Number,Message"  # first column names in the output of FitCSVTool
-# Weights of a layout with column names, without column names, and with a fault.
+# Weights for the score of a layout: with column names, without column names, and with a fault.
 SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3
 
 
@@ -41,12 +42,13 @@ class Layout:
     """Cells of a text table, with the names of the columns.
 
     Attributes:
-        names: Names of the columns. The name is empty if the file does not name a column.
+        names: Names of the columns. If the file does not name a column, the name of this column is
+            empty.
         header: Place of the names in the file, such as `line 1`.
         lines: Line number of each row.
         columns: `_cells.Column` for each name.
         notes: Sentences that describe assumptions about the file.
-        rate_hz: Sampling rate that a line before the rows states, or None.
+        rate_hz: Sampling rate that is stated in a line before the rows, or None.
     """
 
     names: list[Any]
@@ -59,16 +61,16 @@ class Layout:
 
 @dataclasses.dataclass
 class _Guess:
-    """Possible layout of a table for one delimiter.
+    """Layout that a table has if the delimiter is guessed correctly.
 
     Attributes:
         delimiter: Delimiter. None if the table has one column.
-        width: Number of cells of most rows.
+        width: Number of cells in most rows.
         score: Number of numeric cells per line, multiplied by the weight `SURE`, `NUMBERED` or
             `FAULTY`. The layout with the highest score is used.
-        heads: `(line number, cells)` of the lines with names and units. Empty for a table without
-            names.
-        start: Number of the first line of data.
+        heads: List of `(line number, cells)` for each line with names or units. The list is empty
+            if the table has no names.
+        start: Line number of the first row.
         fault: Reason why the table cannot be read, or None.
         is_comment: Whether the names are in a comment.
     """
@@ -83,7 +85,7 @@ class _Guess:
 
 
 class _Row(NamedTuple):
-    """Line of a text table. Several such lines form the sample that determines the layout.
+    """Line in the sample of a text table. The sample determines the layout of the table.
 
     Attributes:
         number: Line number.
@@ -97,9 +99,10 @@ class _Row(NamedTuple):
 
 
 class _Lines:
-    """Lines of a text, without empty lines.
+    """Lines of a text that are not empty.
 
-    The text is split in parts, because a list of all lines takes ten times the memory of the text.
+    The class splits the text in parts, because a list of all lines would take ten times the memory
+    of the text.
 
     Args:
         path: Path of the file, for errors.
@@ -108,7 +111,8 @@ class _Lines:
     Attributes:
         comments: Number of comment lines.
         first: `(line number, line)` of the first line.
-        separator: Delimiter in a first line such as `sep=;`, which Excel writes, or None.
+        separator: Delimiter that the first line states, or None. For example, Excel writes the line
+            `sep=;` at the beginning of a file.
         has_times: Whether each line begins with a time and an arrow, as in the output of the
             Arduino serial monitor.
     """
@@ -129,12 +133,12 @@ class _Lines:
             self.separator = "\t" if match[1] == r"\t" else match[1]
 
     def sample(self):
-        """Returns the lines that determine the layout.
+        """Returns a sample of the lines. The sample determines the layout of the table.
 
         Returns:
-            `(lines, total, comments)`: the first and the last lines of the table, the number of all
-            lines of the table, and the comments. Lines and comments are pairs
-            `(line number, line)`.
+            `(lines, total, comments)`. `lines` are the first and the last lines of the table, and
+            `total` is the number of all lines of the table. Lines and comments are pairs of a line
+            number and a text.
         """
         head, tail, total = [], collections.deque(maxlen=SAMPLE // 3), 0
         comments = collections.deque(maxlen=MOST_COMMENTS)
@@ -150,14 +154,14 @@ class _Lines:
         return head, total, [*comments]
 
     def parts(self, comments=()):
-        """Iterates over parts of the lines, without comments and without a line such as `sep=;`.
+        """Iterates over parts of the lines. Leaves out comments and lines such as `sep=;`.
 
         Args:
             comments: List to which `(line number, line)` of each comment is appended.
 
         Yields:
-            `(numbers, lines, times)` of a part: line numbers, texts of the lines, and times before
-            the arrows. `times` is empty if the lines have no arrows.
+            `(numbers, lines, times)` for each part: the line numbers, the texts of the lines, and
+            the times before the arrows. `times` is empty if the lines have no arrows.
         """
         self.comments = 0
         for numbers, lines in self._parts():
@@ -179,9 +183,10 @@ class _Lines:
                 yield numbers, lines, times
 
     def _may_have_kinds(self, lines):
-        """Returns False if no line can be a comment or a line such as `sep=;`.
+        """Returns False if no line can be a comment, and no line can state the delimiter as in
+        `sep=;`.
 
-        The check joins the lines to one text, because this is fast.
+        The method joins the lines to one text, because one search in a long text is fast.
         """
         joined = "\n".join(lines)
         return self.separator is not None or any(mark in joined for mark in COMMENTS)
@@ -192,7 +197,8 @@ class _Lines:
         return COMMENT if _is_comment(line) else None
 
     def _parts(self):
-        """Iterates over parts of the text, as line numbers and lines that are not empty."""
+        """Iterates over parts of the text. Yields the line numbers and the texts of the lines that
+        are not empty."""
         text, start, number = self._text, 0, 1
         while start < len(text):
             end = text.find("\n", start + PART)
@@ -219,9 +225,9 @@ class _Lines:
 def find(path: pathlib.Path, text: str) -> Layout:
     """Finds the column names and the rows of a text table.
 
-    Lines with the same number of cells form a group, and the group with the most numbers contains
-    the rows. The line before the rows contains the names. Other lines before the rows, comments,
-    and lines that repeat the names are left out.
+    The function groups lines that have the same number of cells. The rows are the group with the
+    most numbers. The names are in the line before the rows. The function leaves out comments, other
+    lines before the rows, and lines that repeat the names.
 
     Args:
         path: Path of the file, for errors.
@@ -231,8 +237,8 @@ def find(path: pathlib.Path, text: str) -> Layout:
         `Layout`.
 
     Raises:
-        ValueError: If the file is empty or exceeds the limits of `_bounds`, the names are
-            ambiguous, or the number of cells differs between rows. The message contains the line
+        ValueError: If the file is empty, if it exceeds the limits of `_bounds`, if the names are
+            ambiguous, or if rows have different numbers of cells. The message contains the line
             number.
     """
     lines = _Lines(path, text)
@@ -265,7 +271,7 @@ def find(path: pathlib.Path, text: str) -> Layout:
     if lines.comments > best.is_comment * len(best.heads):
         layout.notes.append("Comment lines were left out.")
     if lines.has_times:
-        layout.notes.append("The times before the arrows were read as times.")
+        layout.notes.append("The text before the arrow in each line was read as the time.")
     layout.rate_hz = layout.rate_hz or _rate_hz(
         [line for number, line in sorted(sample + comments) if number < best.start]
     )
@@ -273,7 +279,7 @@ def find(path: pathlib.Path, text: str) -> Layout:
 
 
 def looks_like_table(text: str) -> bool:
-    """Returns whether a text has rows of numbers, or a column of numbers below a name."""
+    """Returns whether a text contains rows of numbers, or a name with a column of numbers below."""
     lines = [(i, line) for i, line in enumerate(text.splitlines()) if line.strip()][:SAMPLE]
     plain = [line for line in lines if not _is_comment(line[1])]
     guesses = [_guess("", plain, [], delimiter) for delimiter in DELIMITERS] if plain else []
@@ -281,7 +287,7 @@ def looks_like_table(text: str) -> bool:
 
 
 def _guess(path, sample, comments, delimiter):
-    """Returns the `_Guess` for sample lines and one delimiter."""
+    """Guesses the layout of the sample lines for one delimiter. Returns a `_Guess`."""
     rows = [
         _Row(number, cells, _value_columns(cells)) for number, cells in _split(sample, delimiter)
     ]
@@ -323,10 +329,11 @@ def _guess(path, sample, comments, delimiter):
 
 
 def _width(rows, counts):
-    """Returns the number of cells of the rows.
+    """Returns the number of cells in a row of the table.
 
-    Lines with the same number of cells form a group. The rows are the group with the most numbers,
-    or the group of the first line if it has at least half as many numbers and several cells.
+    The function groups lines that have the same number of cells. The rows are the group with the
+    most numbers. But if the first line has several cells, and its group has at least half as many
+    numbers, the rows are the group of the first line.
     """
     most = max(counts, key=counts.get)
     first = len(rows[0].cells)
@@ -334,7 +341,7 @@ def _width(rows, counts):
 
 
 def _heads(body):
-    """Returns the index of the first line of data, and the preceding lines of names and units."""
+    """Returns the index of the first row, and the lines before it that contain names and units."""
     lines = [(row.number, row.cells) for row in body]
     is_pandas = len(body) > 1 and lines[0][1] == ["", *map(str, range(len(lines[0][1]) - 1))]
     if is_pandas:
@@ -353,7 +360,7 @@ def _heads(body):
 
 
 def _values_below(body):
-    """Returns for each line which columns hold numbers in the next line with numbers."""
+    """For each line, returns which columns contain numbers in the next line with numbers."""
     below, values = [], []
     for row in reversed(body):
         below.append(values)
@@ -362,7 +369,7 @@ def _values_below(body):
 
 
 def _end_of_heads(body, below, start):
-    """Returns the index of the first line from `start` on without names and units."""
+    """Returns the index of the first line at or after `start` that contains no names or units."""
     end = start
     while end < len(body) and _is_head(body, below, end, start):
         end += 1
@@ -370,13 +377,15 @@ def _end_of_heads(body, below, start):
 
 
 def _is_names(row, values):
-    """Returns whether a line names all columns of numbers, with distinct texts and no number."""
+    """Returns whether a line contains a distinct text for every column of numbers, and no
+    number."""
     is_text = bool(values) and not row.values and all(_is_text(row.cells[j]) for j in values)
     return is_text and len({*row.cells}) == len(row.cells)
 
 
 def _is_head(body, below, i, first):
-    """Returns whether a line has a text above a number, so that it may hold names or units.
+    """Returns whether a line may contain names or units, because one of its texts stands above a
+    number.
 
     Only the first line may also contain numbers.
     """
@@ -389,10 +398,12 @@ def _is_head(body, below, i, first):
 
 
 def _line_before(path, rows, first, body, sample, delimiter):
-    """Finds names in a preceding line whose number of cells differs from that of the rows.
+    """Finds the names of the columns in the line before the rows, which may have fewer or more
+    cells than the rows.
 
     Returns:
-        Lines of names, and the reason why the names do not fit the rows, or None.
+        The lines that contain names. The reason why the names do not fit the rows, or None if the
+        names fit.
     """
     if not first:
         return [], None
@@ -414,7 +425,7 @@ def _line_before(path, rows, first, body, sample, delimiter):
 
 
 def _heads_in_comments(comments, body, delimiter):
-    """Returns the lines of names and units among the comments before the rows."""
+    """Returns the comments before the rows that contain names or units of the columns."""
     heads = []
     for number, line in comments:
         text = line.lstrip('" ')
@@ -430,7 +441,8 @@ def _heads_in_comments(comments, body, delimiter):
 
 
 def _fault_without_names(path, body, delimiter):
-    """Returns the reason why rows without column names are ambiguous, or None."""
+    """Returns the reason why the rows of a table without column names are ambiguous. Returns None
+    if the rows are not ambiguous."""
     number, first, _ = body[0]
     numbers = [*map(str, range(len(first) + 1))]
     line = (delimiter or ",").join(first)
@@ -438,21 +450,21 @@ def _fault_without_names(path, body, delimiter):
     if len(first) > 1 and first in (numbers[:-1], numbers[1:]):
         return (
             f"{path}, line {number}: names of the columns are expected, such as x,y,z. Received "
-            f"{line!r}. Insert a line of names before it."
+            f"{line!r}. Insert a line with the names above this line."
         )
     is_whole = all(re.fullmatch(r"-?[0-9]+", cell.strip()) for row in body for cell in row.cells)
     is_unsigned = not any(cell.strip().startswith("-") for row in body for cell in row.cells[1::2])
     if delimiter == "," and len(first) % 2 == 0 and is_whole and is_unsigned:
         return (
             f"{path}, line {number}: {line!r} may be {len(first)} whole numbers, or "
-            f"{len(first) // 2} numbers with decimal commas. Insert a line of names before it."
+            f"{len(first) // 2} numbers with decimal commas. Insert a line with names above it."
         )
     return None
 
 
 def _first_line(plain, delimiters):
-    """Returns the `_Guess` for a table without numbers, whose first line contains the names of the
-    columns."""
+    """Returns the `_Guess` for a table without numbers. The first line of this table contains the
+    names of the columns."""
     number, line = plain[0]
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))
@@ -487,7 +499,7 @@ def _layout(path, guess, lines, sample, is_torn):
     if count is not None and {cell.strip() for cell in count.rows[0]} - {""} == {
         str(len(table.lines))
     }:
-        notes.append("A row with the number of rows was left out.")
+        notes.append("A row that states the number of rows was left out.")
     elif count is not None:
         table.insert_first(count)
     full = [
@@ -507,7 +519,7 @@ class _Block:
     Attributes:
         numbers: Line number of each row.
         rows: Cells of each row.
-        times: Time before the arrow in the line of each row. Empty if the lines have no arrows.
+        times: Times that stand before an arrow, one per row. Empty if the lines have no arrows.
     """
 
     numbers: list[Any]
@@ -536,16 +548,17 @@ class _Block:
 
 
 class _Rows:
-    """Iterable over blocks of the rows of a table.
+    """Iterable over a table's rows, in blocks.
 
     Args:
         path: Path of the file, for errors.
         guess: `_Guess` that describes the layout.
         lines: `_Lines` of the file.
-        before: Lines before the first row. Later lines that repeat one of these lines are left out.
+        before: Lines before the first row. A later line is left out if it repeats a line in
+            `before`.
 
     Attributes:
-        repeated: Whether a later line repeated a line before the first row.
+        repeated: Whether a line among the rows repeated a line before the first row.
     """
 
     def __init__(self, path, guess, lines, before):
@@ -584,8 +597,8 @@ class _Rows:
             yield self._block(part, starts)
 
     def _parts(self):
-        """Iterates over lists of lines that begin with the first row of the table. The line numbers
-        and the times of the lines are stored."""
+        """Iterates over lists of lines, from the first row of the table on. Stores the line number
+        and the time of each line."""
         for numbers, lines, times in self._lines.parts():
             if numbers[-1] < self._guess.start:
                 continue
@@ -606,7 +619,7 @@ class _Rows:
             yield lines
 
     def _block(self, rows, starts):
-        """Returns a `_Block` of rows, without rows that repeat the names."""
+        """Returns a `_Block` of rows. Leaves out rows that repeat the names."""
         times = [self._times[start] for start in starts] if self._times else []
         block = _Block([self._numbers[start] for start in starts], rows, times)
         if self._begins.isdisjoint([row[0].strip() if row else "" for row in rows]):
@@ -617,18 +630,19 @@ class _Rows:
 
 
 class _Packed:
-    """Rows of a table, stored as columns that take little memory.
+    """Rows of a table, stored in columns to save memory.
 
     Args:
         path: Path of the file, for errors.
         header: Place of the names in the file, for errors.
         width: Number of columns.
-        least: Number of columns up to the last column with a name.
+        least: Smallest number of cells in a row: the number of columns up to the last column that
+            has a name.
 
     Attributes:
         lines: Line number of each row.
         columns: List of `_cells.Column`.
-        times: `_cells.Column` of the times before arrows.
+        times: `_cells.Column` of the times that stand before an arrow.
     """
 
     def __init__(self, path, header, width, least):
@@ -642,8 +656,8 @@ class _Packed:
         """Appends the rows of a `_Block`.
 
         Raises:
-            ValueError: If the number of cells of a row differs from the number of columns, or the
-                table exceeds the limits of `_bounds`.
+            ValueError: If the number of cells in a row differs from the number of columns, or if
+                the table exceeds the limits of `_bounds`.
         """
         rows = block.rows
         if not rows:
@@ -671,7 +685,8 @@ class _Packed:
             self.times.insert_first(block.times[0])
 
     def _fitting(self, number, row):
-        """Returns a row with one cell for each column, after removing or adding empty cells."""
+        """Removes or adds empty cells at the end of a row, so that it has one cell for each
+        column."""
         if len(row) == self._width:
             return row
         if len(row) < self._least or len(_without_end(row)) > self._width:
@@ -680,7 +695,8 @@ class _Packed:
 
 
 def _names(guess, notes):
-    """Returns the names of the columns with units, the place of the names, and the lines used."""
+    """Returns the names of the columns including units, the place of the names, and the numbers of
+    the lines with names or units."""
     if not guess.heads:
         notes.append("The file does not name its columns. They are numbered from 1.")
         return [str(i) for i in range(1, guess.width + 1)], f"line {guess.start}", set()
@@ -710,10 +726,10 @@ def _is_units(cells):
 
 
 def _start_and_rate(guess, block, notes):
-    """Returns the sampling rate in the second row of an Empatica file, or None.
+    """Returns the sampling rate of an Empatica file, or None if the file has another origin.
 
-    The first row of an Empatica file contains the start time in seconds. The function removes the
-    first two rows.
+    The first row of an Empatica file contains the start time in seconds, and the second row
+    contains the sampling rate. The function removes the first two rows of such a file.
     """
     if guess.heads or len(block.rows) < 2:
         return None
@@ -725,14 +741,15 @@ def _start_and_rate(guess, block, notes):
     if not is_time or not re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]*)?", rate) or not float(rate):
         return None
     block.pop(2)
-    notes.append("The first two rows were read as the start of the recording and its rate.")
+    notes.append("The first two rows were read as the start time and the sampling rate.")
     return float(rate)
 
 
 def _dropcounts(block):
-    """Removes and returns a first row with the number of rows, which AcqKnowledge writes.
+    """Removes and returns the first row if it states the number of rows, as files by AcqKnowledge
+    do.
 
-    Returns None if the first row is an ordinary row.
+    Returns None if the first row does not state the number of rows.
     """
     if len(block.rows) < 2 or block.rows[0][0].strip():
         return None
@@ -741,7 +758,8 @@ def _dropcounts(block):
 
 
 def _drop_torn(width, block, is_torn, notes):
-    """Removes the last row if the logger stopped within this row."""
+    """Removes the last row if it is incomplete because the logger stopped while it wrote this
+    row."""
     if len(block.rows) < 2:
         return
     last, before = block.rows[-1], block.rows[-2]
@@ -755,7 +773,7 @@ def _drop_torn(width, block, is_torn, notes):
 
 
 def _rate_hz(lines):
-    """Returns the sampling rate in the lines before a table.
+    """Returns the sampling rate that is stated in the lines before a table.
 
     Returns None if the lines contain no rate or several rates.
     """
@@ -769,7 +787,8 @@ def _rate_hz(lines):
 
 
 def _split(lines, delimiter):
-    """Returns `(line number, cells)` of each line, up to the first line that is not valid CSV.
+    """Returns `(line number, cells)` for each line. Stops before the first line that is not valid
+    CSV.
 
     A quoted cell may contain line breaks.
     """
@@ -787,7 +806,7 @@ def _split(lines, delimiter):
 
 
 def _reader(lines, delimiter, strict=False):
-    """Returns a reader of the csv module over lines."""
+    """Returns a `csv.reader` for lines."""
     if delimiter == " ":
         lines = (line.strip().replace("\t", " ") for line in lines)
     return csv.reader(
@@ -802,7 +821,8 @@ def _ragged(path, number, count, header, names):
     place = header if isinstance(header, str) else f"line {header}"
     return (
         f"{path}, line {number} has {count} fields, {place} names {names} columns. Each line needs "
-        "one field per column; numbers with decimal commas need quotes, or semicolons between them."
+        "one field per column. If numbers have decimal commas, put them in quotes, or separate "
+        "them by semicolons."
     )
 
 
@@ -824,7 +844,7 @@ def _value_columns(cells):
 
 
 def _without_end(cells):
-    """Removes the empty cells at the end of a list of cells."""
+    """Removes empty cells from the end of a list of cells."""
     end = len(cells)
     while end and not cells[end - 1].strip():
         end -= 1
@@ -832,7 +852,8 @@ def _without_end(cells):
 
 
 def counts(texts: Iterable[str]) -> bool:
-    """Returns whether texts are whole numbers that always rise, or that mostly rise by one."""
+    """Returns whether texts are whole numbers that count rows. Numbers that count rows always rise,
+    or mostly rise by one."""
     before, rises, ones, steps = None, True, 0, 0
     for text in texts:
         if not re.fullmatch(r"[0-9]{1,15}", text.strip(), re.ASCII):

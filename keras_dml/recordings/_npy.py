@@ -19,9 +19,9 @@ LEAST_STEPS_PER_CHANNEL = 0.5  # an array with fewer steps is almost certainly t
 def read(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
     """Reads an array of shape `(time, channels)`, or `(time,)` for one channel.
 
-    An array with fewer rows than columns is transposed if `options` names as many channels as the
-    array has rows. The channels get the names in `options`, or numbers from 1. The function never
-    executes code in the file.
+    If the array has fewer rows than columns, and `options` names as many channels as the array has
+    rows, the function transposes the array. The names of the channels are the names in `options`,
+    or else numbers from 1. The function never executes code in the file.
 
     Raises:
         ValueError: If the file is not an array of numbers, has another shape, or is truncated.
@@ -43,7 +43,8 @@ def _read_table(path, channels):
     values, notes = _oriented(path, values, channels)
     _bounds.check_columns(path, "its shape", values.shape[1])
     most = _bounds.most_numbers(path)
-    # Whole numbers are never missing, so no gaps are filled, which halves the required memory.
+    # An array of whole numbers has no missing values. So no gaps are filled, and reading the array
+    # takes only half the memory.
     _bounds.check_numbers(path, values.size, most if values.dtype.kind == "f" else 2 * most)
     columns, names = _table.numbered(path, values.shape[1], channels)
     if len(columns) < values.shape[1]:
@@ -62,7 +63,8 @@ def _read_table(path, channels):
 
 
 def _oriented(path, values, channels):
-    """Returns the values in the shape `(time, channels)`, and notes about the order of the axes."""
+    """Returns the values in the shape `(time, channels)`, and notes that say how the order of the
+    axes was determined."""
     steps, count = values.shape
     wanted = [] if channels is None else list(channels)
     numbers = [str(i) for i in range(1, len(wanted) + 1)]
@@ -95,12 +97,13 @@ def _oriented(path, values, channels):
 
 def _array(path):
     try:
-        # raises an error for object arrays and for arrays that are larger than the file
+        # `open_memmap` raises an error for object arrays and for arrays that are larger than the
+        # file.
         mapped = np.lib.format.open_memmap(path, mode="r")
         return np.array(real("the array", mapped))
     except Exception as error:  # NumPy parses the header as Python, which may raise any error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ValueError(
-            f"{path} is not a .npy file of one array of numbers: {reason}. Write it with "
-            "numpy.save(path, recording), of shape (time, channels)."
+            f"{path} is not a .npy file with one array of numbers: {reason}. Save an array of "
+            "shape (time, channels) by numpy.save(path, recording)."
         ) from None

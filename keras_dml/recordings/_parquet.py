@@ -1,8 +1,8 @@
 """Reads recordings from Parquet files with one column per channel and one row per time step.
 
-PyArrow has no limit for memory: it decompresses a page to the size in the header of the page, even
-if the footer of the file states another size. A page of 30 bytes can decompress to 2 GB. Therefore
-this module reads the headers of all pages before it decompresses a page.
+PyArrow does not limit the memory that it uses. PyArrow decompresses a page to the size that the
+header of the page states, even if the footer of the file states another size. A page of 30 bytes
+can decompress to 2 GB. So this module reads the headers of all pages before it decompresses a page.
 """
 
 import collections
@@ -33,10 +33,12 @@ MAGIC = b"PAR1"
 def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
     """Reads the columns of a Parquet file.
 
-    Columns that pandas stored as the index of a data frame are left out unless they hold times.
+    The function leaves out columns that pandas stored as the index of a data frame, unless they
+    hold times.
 
     Raises:
-        ImportError: If pyarrow is not installed. The message contains the command that installs it.
+        ImportError: If pyarrow is not installed. The message contains the command that installs
+            pyarrow.
         ValueError: If the file is not a Parquet file, is damaged, or exceeds the limits of
             `_bounds`.
     """
@@ -50,7 +52,8 @@ def _read_table(path):
         from pyarrow import parquet
     except ImportError:
         raise ImportError(
-            f'{path} is read by pyarrow, which is not installed: pip install "keras-dml[parquet]".'
+            f"Reading {path} needs pyarrow, which is not installed. Install it by "
+            'pip install "keras-dml[parquet]".'
         ) from None
     most = _bounds.most_numbers(path)
     try:
@@ -70,7 +73,7 @@ def _read_table(path):
             _check_pages(path, file, source.metadata, {schema.names[i] for i in columns}, most)
             values = _values(path, source, schema, columns, most, pyarrow)
     except (pyarrow.ArrowException, OSError, _Damaged) as error:
-        # a damaged page is an OSError
+        # PyArrow raises OSError for a damaged page.
         reason = " ".join(str(error).split()).encode("unicode_escape").decode()
         raise ValueError(f"{path} is not a Parquet file, or it is damaged: {reason}") from None
     names = list(_table.shortened(schema.names))
@@ -102,10 +105,11 @@ def _kind(schema, i):
 
 
 def _columns(schema, pyarrow):
-    """Returns the indices of the columns of numbers or times that have a unique name.
+    """Returns the indices of the columns to read. The columns to read have a unique name, and
+    contain numbers or times.
 
-    Other columns are not read, because a text that many rows repeat is small in the file and large
-    in memory.
+    Columns of text are not read. A text that many rows repeat takes little space in the file, but
+    much memory.
     """
     types, counts = pyarrow.types, collections.Counter(schema.names)
     kinds = (
@@ -120,7 +124,7 @@ def _columns(schema, pyarrow):
 
 
 def _check_pages(path, file, metadata, names, most):
-    """Raises ValueError if pages decompress to more than `most` numbers."""
+    """Raises ValueError if the pages of a file decompress to more than `most` numbers."""
     pages, total, most_pages = 0, 0, max(MOST_PAGES, path.stat().st_size // 1000)
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
@@ -142,10 +146,10 @@ def _check_pages(path, file, metadata, names, most):
 
 
 def _values(path, source, schema, columns, most, pyarrow):
-    """Reads columns of numbers or times.
+    """Reads columns that contain numbers or times.
 
     Returns:
-        Dict from the index of each column to its values.
+        Dictionary from the index of each column to the values of this column.
 
     Raises:
         ValueError: If the columns hold more than `most` numbers.
@@ -154,7 +158,8 @@ def _values(path, source, schema, columns, most, pyarrow):
         return {}
     names = [schema.names[i] for i in columns]
     parts, count = {i: [] for i in columns}, 0
-    # Columns are read in batches, because the size of a row group is known only after decoding.
+    # Columns are read in small batches, because the size of a row group is known only after
+    # decoding.
     batches = source.iter_batches(max(1, BATCH // len(columns)), columns=names, use_threads=False)
     for batch in batches:
         if batch.schema.names != names:  # a part of a nested column has the name of another column
@@ -170,7 +175,8 @@ def _values(path, source, schema, columns, most, pyarrow):
 
 
 def _array(column, pyarrow):
-    """Converts a column of a batch to an array of times, or of float64 with NaN for null."""
+    """Converts a column of a batch to an array. The array contains times, or float64 numbers with
+    NaN for null."""
     kind = column.type
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_duration(kind):
         return column.to_numpy(zero_copy_only=False)
@@ -187,7 +193,7 @@ def _without_index(schema, names, values):
     An index of times without a name gets the name `time`.
 
     Returns:
-        Indices of the remaining columns, and notes about the index.
+        Indices of the remaining columns, and notes about the columns that were the index.
     """
     try:
         metadata = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
@@ -224,7 +230,7 @@ class _Damaged(ValueError):
 
 
 def _footer_size(file):
-    """Returns the size in bytes of the footer of an open Parquet file."""
+    """Returns the size of the footer of an open Parquet file, in bytes."""
     file.seek(0, 2)
     if file.tell() < 12:
         raise _Damaged("it is too short")
@@ -236,15 +242,16 @@ def _footer_size(file):
 
 
 def _page_sizes(file, start, size):
-    """Iterates over the decompressed sizes of the pages of a column in a row group.
+    """Iterates over a column's pages in one row group. Yields the size of each page after
+    decompression.
 
     Args:
         file: Open file.
         start: Position of the first page.
-        size: Number of bytes of all pages before decompression.
+        size: Size of all pages before decompression, in bytes.
 
     Yields:
-        Number of bytes of each page after decompression.
+        Size of each page after decompression, in bytes.
 
     Raises:
         _Damaged: If the header of a page is invalid.
@@ -264,7 +271,7 @@ def _page_sizes(file, start, size):
 
 
 class _Struct:
-    """Reader of the integers in a struct of Thrift's compact protocol.
+    """Reader that extracts integers from a struct in Thrift's compact protocol.
 
     The protocol is specified in thrift-compact-protocol.md of Apache Thrift.
 
@@ -276,7 +283,8 @@ class _Struct:
         self._data, self._position = data, 0
 
     def read(self):
-        """Returns a dict from field numbers to integers, and the length of the struct in bytes."""
+        """Returns a dictionary from field numbers to integers, and the length of the struct in
+        bytes."""
         return self._fields(0), self._position
 
     def _fields(self, depth):

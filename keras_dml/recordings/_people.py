@@ -1,4 +1,5 @@
-"""Lists the recordings of people in folders and tables, and reads the groups of people."""
+"""Functions that list which recordings belong to which people, and that read the groups of
+people."""
 
 import codecs
 import csv
@@ -21,12 +22,12 @@ UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """Recording of a person in a folder or a table.
+    """Recording that a folder or a table assigns to a person.
 
     Attributes:
         path: Path of the file.
         person: Name of the person.
-        session: Name of the session. None if recordings are not grouped by sessions.
+        session: Name of the session. None if the person's recordings are not divided into sessions.
     """
 
     path: pathlib.Path
@@ -36,11 +37,11 @@ class Listed:
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """Recordings of people in a folder or a table.
+    """Recordings that a folder or a table assigns to people.
 
     Attributes:
         recordings: Recordings, sorted by name.
-        skipped: Paths of files in the folder that are not recordings of a person.
+        skipped: Paths of the other files in the folder.
     """
 
     recordings: tuple[Listed, ...]
@@ -53,12 +54,13 @@ class Listing:
 
 
 def folder(path: Path) -> Listing:
-    """Lists the recordings of people in a folder or in a table, without reading the recordings.
+    """Lists which recordings belong to which people, by a folder or a table. Does not read the
+    recordings.
 
-    The files of a folder have paths such as `person/recording.csv` or
-    `person/session/recording.csv`. Names that begin with a dot are skipped. A table is a csv file
-    with the columns `path` and `person`, and optionally `session`. The paths in a table are
-    relative to the folder of the table.
+    In a folder, recordings have paths such as `person/recording.csv` or
+    `person/session/recording.csv`. Files and folders whose names begin with a dot are skipped. A
+    table is a csv file with the columns `path` and `person`, and optionally `session`. The paths in
+    a table are relative to the folder of the table.
 
     Args:
         path: Path of the folder or of the table.
@@ -68,8 +70,8 @@ def folder(path: Path) -> Listing:
 
     Raises:
         FileNotFoundError: If the folder, the table, or a file in the table does not exist.
-        ValueError: If there are no recordings, a recording lies in a deeper folder, or a line of
-            the table lacks a path or a person or repeats the path of another line.
+        ValueError: If there are no recordings, if a recording lies in a deeper folder, if a line of
+            the table contains no path or no person, or if two lines contain the same path.
     """
     if not os.fspath(path):
         raise ValueError("The name of the folder is empty. Use '.' for the current folder.")
@@ -89,18 +91,20 @@ def folder(path: Path) -> Listing:
 
 
 def groups(path: Path) -> dict[str, str]:
-    """Reads the group of each person, such as an age group or a sensor, from a table.
+    """Reads from a table to which group each person belongs. A group can be an age group or a kind
+    of sensor.
 
     Args:
         path: Path of a csv file with the columns `person` and `group`.
 
     Returns:
-        Dict from the name of each person to the group, in the format of `Gallery.calibrate`.
+        Dictionary from the name of each person to the person's group. `Gallery.calibrate` accepts
+        this dictionary.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file does not have these columns, or a line lacks a person or a group or
-            repeats the person of another line.
+        ValueError: If the file does not have these columns, if a line contains no person or no
+            group, or if two lines contain the same person.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -118,7 +122,7 @@ def groups(path: Path) -> dict[str, str]:
 
 
 def _of_folder(root):
-    """Returns the recordings of people in a folder, and the other files of the folder."""
+    """Returns the recordings in a folder, and the other files in the folder."""
     skipped, people = _content(root)
     recordings = []
     for person in people:
@@ -142,7 +146,7 @@ def _of_folder(root):
 
 
 def _content(root):
-    """Returns the files and the subfolders of a folder. Links are followed."""
+    """Returns the files and the subfolders in a folder. Follows symbolic links."""
     entries = [entry for entry in root.iterdir() if not entry.name.startswith(".")]
     return (
         [entry for entry in entries if entry.is_file()],
@@ -155,7 +159,7 @@ def _name(path):
 
 
 def _of_table(path):
-    """Returns the recordings of people in a table."""
+    """Returns the recordings that a table lists."""
     if path.suffix.lower() != ".csv":
         raise ValueError(
             f"{path} is neither a folder of people nor a table. A table is a .csv file with the "
@@ -184,23 +188,25 @@ def _entries(
 
     Args:
         path: Path of the csv file.
-        columns: Names of the required columns, in which no field may be empty.
-        optional: Name of a column that may be missing. Other columns are ignored.
+        columns: Names of the required columns. No field in these columns may be empty.
+        optional: Name of a column that may be missing. All columns except the required columns and
+            this column are ignored.
 
     Returns:
-        List of `(line, entry)` for each line after the first: the line number, and a dict from
-        column names to fields.
+        List of `(line, entry)` for each line after the first. `line` is the line number, and
+        `entry` is a dictionary from column names to fields.
 
     Raises:
-        ValueError: If the file is empty, is not valid CSV in UTF-8, has lines with different
-            numbers of fields, lacks a column or repeats it, or has an empty required field.
+        ValueError: If the file is empty or is not valid CSV in UTF-8, if its lines have different
+            numbers of fields, if a required column is missing or appears twice, or if a field in a
+            required column is empty.
     """
     lines, (names, *rows) = _rows(path)
     if not {*columns} <= {*names} or len({*names}) < len(names):
         wanted = ", ".join(columns) + (f" and, if there are any, {optional}" if optional else "")
         raise ValueError(
-            f"{path}, line {lines[0]}: the columns are {', '.join(names)}, but the columns "
-            f"{wanted} are expected, each once."
+            f"{path}, line {lines[0]}: the columns are {', '.join(names)}, but the file must have "
+            f"the columns {wanted}, each column once."
         )
     entries = []
     for line, row in zip(lines[1:], rows, strict=True):
@@ -213,7 +219,7 @@ def _entries(
 
 
 def _rows(path):
-    """Returns the line number and the fields of each nonempty line of a table."""
+    """Returns the line number and the fields of each nonempty line in a table."""
     text = _utf8(path)
     start = next((line for line in io.StringIO(text) if line.strip()), "")
     delimiter = max(DELIMITERS, key=start.count)

@@ -1,4 +1,5 @@
-"""Reads recordings from files: reads the values, treats gaps, and resamples."""
+"""Functions that read recordings from files, interpolate short gaps, cut recordings at long gaps,
+and resample recordings."""
 
 import dataclasses
 import math
@@ -17,7 +18,7 @@ from keras_dml.recordings._recording import Recording
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Options of `read`. An option that is None is determined from the file.
+    """Options of `read`. If an option is None, `read` determines its value from the file.
 
     Attributes:
         channels: Names of the columns that are channels.
@@ -51,47 +52,52 @@ def read(
     The suffix of the file name determines the format:
 
     - Text (`.csv`, `.tsv`, `.txt`, also compressed as `.gz`) and Parquet files have one row per
-      time step and one column per channel. In text files the names of the columns stand above the
-      rows. The sampling rate is computed from a time column with a name such as time, t or
-      timestamp. A time column may contain numbers with the unit in the name (`time_ms`, `Time (s)`,
-      `Time since start in ms`), seconds if the name has no unit, Unix time in seconds, milli-,
-      micro- or nanoseconds, ISO 8601 dates, or times of day. Decimal commas, UTF-16, lines above
-      the names and other variants of text are read if they are unambiguous.
-    - npy files hold an array of shape `(time, channels)` or `(time,)`, without channel names. An
-      array of shape `(channels, time)` is transposed if `channels` has as many names as the first
-      axis has entries. Without these names, an array with more than twice as many columns as rows
-      raises an error.
-    - WAVE and FLAC files hold audio, which is scaled to full scale 1. The header states the
-      sampling rate. If `channels` names one channel and the file has several, the channels are
-      averaged.
+      time step and one column per channel. In text files, the names of the columns are in a line
+      above the rows. The sampling rate is computed from a time column with a name such as time, t
+      or timestamp. A time column may contain numbers, ISO 8601 dates or times of day. The unit of
+      the numbers is part of the column's name (`time_ms`, `Time (s)`, `Time since start in ms`).
+      Without a unit in the name, the numbers are seconds or Unix time in seconds, milli-, micro- or
+      nanoseconds. The function also reads decimal commas, UTF-16, lines above the names and other
+      variants of text if they are unambiguous.
+    - npy files hold an array of shape `(time, channels)` or `(time,)`, without channel names. The
+      function transposes an array of shape `(channels, time)` if the number of names in `channels`
+      equals the length of the first axis. Without these names, an array with more than twice as
+      many columns as rows raises an error.
+    - WAVE and FLAC files hold audio, which the function scales so that full scale is 1. The header
+      states the sampling rate. If `channels` names one channel and the file has several channels,
+      the function averages the channels of the file.
 
-    Time columns are never channels. If `channels` is None, the following columns are left out too:
-    columns that only rise or only fall, such as clocks and counters, constant columns, columns of
-    text, and columns with a name that describes the recording, such as `confidence`. The `notes` of
-    the recording list all columns that are left out, and all other assumptions about the file.
+    Time columns are never channels. If `channels` is None, the function also leaves out columns
+    that only rise or only fall (such as clocks and counters), constant columns, columns of text,
+    and columns whose names describe the recording, such as `confidence`. The `notes` of the
+    recording list all columns that are left out. The notes also list all assumptions about the
+    file.
 
-    If several rows have the same time, their times are spread evenly up to the next time. Missing
-    values (an empty field, `.`, `-`, NaN, NA, null) and missing rows are interpolated in gaps of up
-    to `max_gap`. The notes state the numbers of interpolated values and rows.
+    If several rows have the same time, the function spreads these rows evenly up to the next time.
+    The function interpolates missing values (an empty field, `.`, `-`, NaN, NA, null) and missing
+    rows in gaps of up to `max_gap`. The notes state how many values and rows were interpolated.
 
-    Untrusted files are safe to read. Nothing in a file is executed. Reading a file of 20 MB takes
-    at most 500 MB of memory and 20 seconds of processor time. A file may have up to 4,096 columns.
-    A file of up to 20 MB may hold 5 million numbers of text, npy or Parquet, 10 million whole
-    numbers of npy, 20 million samples of FLAC, or 64 MiB of decompressed text. For larger files
-    these limits grow in proportion to the file size. Files that exceed a limit raise an error.
+    Untrusted files are safe to read. The function never executes code in a file. Reading a file of
+    20 MB takes at most 500 MB of memory and 20 seconds of processor time. A file may have up to
+    4,096 columns. For files of up to 20 MB, the limits are 5 million numbers in a text, npy or
+    Parquet file, 10 million whole numbers in an npy file, 20 million samples in a FLAC file, and 64
+    MiB of decompressed text. For larger files, these limits grow in proportion to the file size.
+    Files that exceed a limit raise an error.
 
     Args:
         path: Path of the file.
-        channels: Names of the columns that are channels, in order. In text and Parquet files, case
-            and a unit in brackets are ignored: `x` selects the column `X (g)`. For npy and WAVE
-            files, pass names for all columns, or numbers of some columns, counted from 1. Default:
-            all columns except those described above.
+        channels: Names of the columns that are channels, in order. In text and Parquet files, the
+            function ignores upper and lower case and a unit in brackets. For example, `x` selects
+            the column `X (g)`. For npy and WAVE files, pass names for all columns, or the numbers
+            of some columns, counted from 1. By default, the channels are all columns except the
+            columns that are left out as described above.
         rate_hz: Sampling rate, in steps per second. If the file also states a rate, the two rates
             may differ by at most 2 %, the usual error of clocks. Default: the rate of the file.
         resample_hz: Sampling rate after resampling, at most twice the rate of the recording. With
-            `resample_hz`, the steps of the file may be uneven, as in recordings by phones. A
-            polyphase filter passes frequencies up to 90 % of the lower Nyquist frequency within
-            0.5 dB and attenuates images and aliases by 50 dB or more. Default: no resampling.
+            `resample_hz`, the steps of the file may be uneven, as in recordings by phones. The
+            function resamples by a polyphase filter. The filter changes frequencies up to 90 % of
+            the Nyquist frequency (of the lower rate) by at most 0.5 dB, and attenuates images and
+            aliases by 50 dB or more. Default: no resampling.
         time: Name of the time column. Default: the column is found by its name.
         time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
             unit in the name of the column, or a unit that the size of the numbers implies.
@@ -103,12 +109,12 @@ def read(
     Raises:
         FileNotFoundError: If the file does not exist.
         ValueError: If the file has another format, is empty or damaged, has rows of different
-            lengths, exceeds the limits above, lacks a column, has a gap longer than `max_gap`
-            between two pieces of at least 8 steps, or is not sampled evenly and `resample_hz` is
-            None. The message contains the file, the line, the column and advice. Use `read_pieces`
-            to cut a recording at gaps.
-        ImportError: If the file is a Parquet file and pyarrow is not installed, or a FLAC file and
-            soundfile is not installed.
+            lengths, exceeds the limits above, does not contain a requested column, or has a gap
+            longer than `max_gap` between two pieces of at least 8 steps. If `resample_hz` is None,
+            a file that is not sampled evenly also raises this error. The message contains the file,
+            the line, the column and advice. Use `read_pieces` to cut a recording at gaps.
+        ImportError: If pyarrow is not installed and the file is a Parquet file, or if soundfile is
+            not installed and the file is a FLAC file.
 
     Example:
         >>> import pathlib, tempfile
@@ -172,12 +178,12 @@ def read_pieces(
         max_gap: Longest gap between two values that is interpolated, in seconds. Default: 5 steps.
 
     Returns:
-        List of `Recording`, one for each piece, in the order of time. Pieces of fewer than 8 steps
-        are left out if there are longer pieces.
+        List of `Recording`, one for each piece, in the order of their times. Pieces of fewer than 8
+        steps are left out if there are longer pieces.
 
     Raises:
-        ValueError, FileNotFoundError, ImportError: In the same cases as `read`, except that gaps
-            raise no error.
+        ValueError, FileNotFoundError, ImportError: In the same cases as `read`. In contrast to
+            `read`, a gap raises no error.
     """
     _, pieces, _ = _read(
         path,
@@ -234,7 +240,8 @@ def _check_positive(name, value):
 
 
 def _read(path, options):
-    """Returns the `Signal` of a file, the pieces as `Recording`, and the gaps between pieces."""
+    """Returns the `Signal` in a file, its pieces as `Recording`, and the gaps between the
+    pieces."""
     path = pathlib.Path(path)
     signal, resolution = _formats.format_of(path).read(path, options)
     signal = dataclasses.replace(signal, rate_hz=_stated_rate(signal, options.rate_hz))
@@ -245,14 +252,16 @@ def _read(path, options):
 
 
 def _stated_rate(signal, rate_hz):
-    """Returns the rate that the caller or the header of the file states, or None."""
+    """Returns the rate that the caller or the header of the file states. Returns None if neither
+    states a rate."""
     if signal.seconds is None or len(signal.seconds) < 2:
         return _times.agreed(signal.path, signal.rate_hz, rate_hz, "its header")
     return rate_hz
 
 
 def _common_rate(signal, pieces):
-    """Returns the rate of all pieces, after a check that a stated rate agrees with the times."""
+    """Returns the rate of all pieces. If a rate is stated, the function first checks that the
+    stated rate agrees with the times."""
     timed = [piece.seconds for piece in pieces if piece.seconds is not None]
     timed = [seconds for seconds in timed if len(seconds) > 1]
     if not timed:
@@ -262,7 +271,7 @@ def _common_rate(signal, pieces):
 
 
 def _finished(piece, resolution, rate_hz, resample_hz):
-    """Returns a piece as a `Recording`, resampled if `resample_hz` is not None."""
+    """Converts a piece to a `Recording`. Resamples the piece if `resample_hz` is not None."""
     piece = dataclasses.replace(piece, rate_hz=rate_hz)
     if resample_hz is not None:
         piece = _resampling.resampled(piece, resolution, resample_hz)

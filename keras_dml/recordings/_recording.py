@@ -1,4 +1,4 @@
-"""Classes for recordings that were read from files."""
+"""Classes for the content of recording files."""
 
 import dataclasses
 import pathlib
@@ -9,7 +9,8 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """Values of a recording, with the names and units of the channels and the sampling rate.
+    """Values of a recording, together with the names and units of its channels and its sampling
+    rate.
 
     Attributes:
         path: Path of the file.
@@ -19,8 +20,9 @@ class Recording:
             state the unit.
         rate_hz: Sampling rate, in steps per second. None if neither the file nor the caller states
             the rate.
-        notes: Sentences that describe assumptions about the file, such as "Decimal commas were
-            read as decimal points." The notes contain neither the path nor values of the file.
+        notes: Sentences that describe assumptions about the file. For example, "Decimal commas were
+            read as decimal points." The notes contain neither the path of the file nor any of its
+            values.
         left_out: Names of the columns that were not used as channels because of their content or
             their name. Empty if the caller named the channels.
     """
@@ -36,7 +38,8 @@ class Recording:
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """Values of a file before the signal is resampled and missing values are interpolated.
+    """Values that were read from a file, before missing values are interpolated and the signal is
+    resampled.
 
     Attributes:
         path: Path of the file.
@@ -45,7 +48,8 @@ class Signal:
         units: Unit of each channel. None if the file does not state the unit.
         seconds: Time of each step since the first step, in seconds. None if the file has no times.
         rate_hz: Sampling rate that the caller or the header of the file states, or None.
-        place: Function of a row index that returns the place in the file, such as `"line 7"`.
+        place: Function that takes the index of a row and returns its place in the file, such as
+            `"line 7"`.
         notes: Sentences that describe assumptions about the file.
         left_out: Names of the columns that were not used as channels because of their content or
             their name.
@@ -68,13 +72,15 @@ def check_range(
     channels: Sequence[str],
     place: Callable[[int], str],
 ) -> None:
-    """Checks that an array is not empty and that each value is missing or fits into float32.
+    """Checks that an array is not empty, and that float32 can represent each value that is not
+    missing.
 
     Args:
         path: Path of the file, for errors.
         values: Values, shape `(time, channels)`, with NaN for missing values.
         channels: Names of the channels.
-        place: Function of a row index that returns the place in the file, such as `"line 7"`.
+        place: Function that takes the index of a row and returns its place in the file, such as
+            `"line 7"`.
 
     Raises:
         ValueError: If the array is empty, or a value is infinite or too large for float32.

@@ -1,4 +1,4 @@
-"""Resamples recordings to evenly spaced steps at another rate."""
+"""Functions that resample recordings to evenly spaced steps at another rate."""
 
 import dataclasses
 import math
@@ -31,7 +31,8 @@ CLOSEST = 0.2  # samples closer than this fraction of a step are averaged before
 def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
     """Resamples a signal by a polyphase low-pass filter.
 
-    Samples at uneven times are first interpolated at even times by cubic splines.
+    If the times of the samples are uneven, cubic splines first interpolate the samples at even
+    times.
 
     Args:
         signal: Signal without missing values.
@@ -42,8 +43,8 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
         `Signal` at the new rate.
 
     Raises:
-        ValueError: If the rate of the signal is unknown or less than half of the new rate, or the
-            signal is shorter than one time step at the new rate.
+        ValueError: If the rate of the signal is unknown or less than half of the new rate, or if
+            the signal is shorter than one time step at the new rate.
     """
     path, native_hz = signal.path, native_rate(signal)
     if native_hz is None:
@@ -56,14 +57,14 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
         )
     if rate_hz > FINEST * (1 + _times.SAME) * native_hz:
         raise ValueError(
-            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz, because at "
-            f"most {FINEST} times its rate is possible. Record at a higher rate."
+            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz, because the "
+            f"new rate may be at most {FINEST} times its rate. Record at a higher rate."
         )
     if rate_hz * len(signal.values) < native_hz:
         raise ValueError(
             Message(
-                "{path} has {native:.6g} Hz and lasts {seconds:.3g} s, which is less than a step "
-                "at {rate:g} Hz. If the unit of its times is wrong, set {time_unit}.",
+                "{path} has {native:.6g} Hz and lasts {seconds:.3g} s, which is shorter than one "
+                "time step at {rate:g} Hz. If the unit of its times is wrong, set {time_unit}.",
                 path=path,
                 native=native_hz,
                 seconds=len(signal.values) / native_hz,
@@ -73,9 +74,9 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
     if rate_hz * COARSEST < native_hz:
         raise ValueError(
             Message(
-                "{path} has {native:.6g} Hz and cannot be resampled to {rate:g} Hz, because at "
-                "least 1/{coarsest} of its rate is possible. If the unit of its times is wrong, "
-                "set {time_unit}.",
+                "{path} has {native:.6g} Hz and cannot be resampled to {rate:g} Hz, because the "
+                "new rate must be at least 1/{coarsest} of its rate. If the unit of its times is "
+                "wrong, set {time_unit}.",
                 path=path,
                 native=native_hz,
                 rate=rate_hz,
@@ -91,8 +92,8 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
     if rate_hz > native_hz and not _times.is_same_rate(native_hz, rate_hz):
         notes = (
             *notes,
-            f"The rate was raised to {rate_hz:g} Hz: frequencies above "
-            f"{_three_digits(native_hz / 2)} Hz were not recorded and stay empty.",
+            f"The rate was raised to {rate_hz:g} Hz. The result contains no frequencies above "
+            f"{_three_digits(native_hz / 2)} Hz, because they were not recorded.",
         )
     return dataclasses.replace(signal, values=values, seconds=None, rate_hz=rate_hz, notes=notes)
 
@@ -105,7 +106,7 @@ def native_rate(signal: Signal) -> float | None:
 
 
 def is_even(seconds: np.ndarray, resolution: float) -> bool:
-    """Returns whether times are evenly spaced up to rounding."""
+    """Returns whether times are evenly spaced, apart from rounding."""
     if len(seconds) < 3:
         return True
     even = np.linspace(0, seconds[-1], len(seconds))
@@ -113,10 +114,11 @@ def is_even(seconds: np.ndarray, resolution: float) -> bool:
 
 
 def ratio_of(wanted_hz: float, native_hz: float) -> Fraction:
-    """Returns the ratio of two rates as a fraction.
+    """Returns the ratio `wanted_hz / native_hz` of two rates as a fraction.
 
-    The fraction is exact for nominal rates, such as 160/441 for 16,000 and 44,100 Hz. For a
-    measured rate the function returns the simplest fraction within 0.01 %.
+    For nominal rates, the fraction is exact. For example, the ratio of 16,000 and 44,100 Hz is
+    160/441. For a measured rate, the function returns the simplest fraction that differs from the
+    ratio by at most 0.01 %.
     """
     rates = wanted_hz, native_hz
     nominal = [Fraction(rate).limit_denominator(LARGEST) for rate in rates]
@@ -132,10 +134,12 @@ def ratio_of(wanted_hz: float, native_hz: float) -> Fraction:
 
 
 def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.ndarray:
-    """Resamples by a rational ratio, with a linear-phase FIR filter designed by a Kaiser window.
+    """Resamples values by a rational ratio. The filter is a linear-phase FIR filter that is
+    designed by a Kaiser window.
 
-    The filter passes frequencies up to 90 % of the lower Nyquist frequency and stops frequencies
-    above the lower Nyquist frequency. The signal is extended at its ends by odd reflection.
+    The filter passes frequencies up to 90 % of the Nyquist frequency of the lower rate, and stops
+    frequencies above this Nyquist frequency. Before filtering, the function extends the signal at
+    its two ends by odd reflection.
 
     Args:
         values: Values, shape `(time, channels)`.
@@ -143,8 +147,8 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
         cutoff: Factor by which the cutoff frequency is multiplied.
 
     Returns:
-        Array of shape `(floor((time - 1) * ratio) + 1, channels)`. The last step of the result is
-        not later than the last step of `values`.
+        Array of shape `(floor((time - 1) * ratio) + 1, channels)`. The result does not extend
+        beyond the last step of `values`.
     """
     up, down = ratio.numerator, ratio.denominator
     count = (len(values) - 1) * up // down + 1
@@ -164,7 +168,7 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
         filtered = scipy.signal.oaconvolve(padded, window[:, None], mode="same", axes=0)
         return filtered[periods * up :][:count]
     resampled = np.empty((count, values.shape[1]), values.dtype)
-    # number of steps in a block
+    # `steps` is the number of steps in a block.
     steps = down * max(1, periods, BLOCK // (max(up, down) * values.shape[1]))
     for start in range(0, len(values), steps):
         first = start * up // down
@@ -176,7 +180,8 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
 
 
 def _continued(values, count):
-    """Extends values at the two ends, first by odd reflection and then by a constant."""
+    """Extends values by `count` steps at the two ends, first by odd reflection and then by a
+    constant."""
     reflected = min(count, len(values) - 1)
     before = 2 * values[:1] - values[reflected:0:-1]
     after = 2 * values[-1:] - values[-2 : -2 - reflected : -1] if reflected else values[:0]
@@ -185,15 +190,17 @@ def _continued(values, count):
 
 
 def _uneven(signal, native_hz, rate_hz):
-    """Resamples a signal at uneven times.
+    """Resamples a signal whose times are uneven.
 
-    A cubic spline through the samples is evaluated at even times, at least at twice the native
-    rate. A low-pass filter then removes frequencies above the native Nyquist frequency. Splines
-    attenuate high frequencies. Therefore the remaining differences at the samples are resampled in
-    the same way and added, and this correction is repeated `ROUNDS` times.
+    The function evaluates a cubic spline through the samples at even times, with at least twice the
+    native rate. A low-pass filter then removes frequencies above the native Nyquist frequency.
+    Splines attenuate high frequencies, so the result differs from the samples. The function
+    resamples the differences between samples and result in the same way, and adds them to the
+    result. The method takes `ROUNDS` rounds in total.
 
-    The method takes a hundred times the memory of the samples. A long signal is therefore resampled
-    in blocks. The blocks overlap by more than the few dozen steps that each sample affects.
+    This method needs a hundred times as much memory as the samples. So the function resamples a
+    long signal in blocks. Each sample affects only a few dozen steps of the result, and the blocks
+    overlap by more steps than that.
     """
     seconds, values = _without_close_samples(signal.seconds, signal.values, CLOSEST / native_hz)
     block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])
@@ -214,8 +221,8 @@ def _uneven(signal, native_hz, rate_hz):
 
 
 def _splined(seconds, values, native_hz, rate_hz):
-    """Resamples values at uneven times from 0 to the last time, by splines and a low-pass filter as
-    described in `_uneven`."""
+    """Resamples values at uneven times, which begin at 0, by the method that `_uneven`
+    describes."""
     import scipy.interpolate
 
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
@@ -234,7 +241,7 @@ def _splined(seconds, values, native_hz, rate_hz):
 
 
 def _without_close_samples(seconds, values, closest):
-    """Averages samples whose times differ by less than `closest`, in seconds.
+    """Averages neighboring samples whose times differ by less than `closest` seconds.
 
     The first and the last time do not change.
     """

@@ -1,7 +1,7 @@
-"""Reads audio from WAVE files, and from FLAC files by soundfile.
+"""Functions that read audio from WAVE and FLAC files.
 
-The module has its own WAVE reader, because `scipy.io.wavfile` does not read mu-law, A-law, and
-files with an unknown length in the header.
+The library soundfile reads FLAC files. The module reads WAVE files itself, because
+`scipy.io.wavfile` reads neither mu-law nor A-law, nor files whose header does not state the length.
 """
 
 import pathlib
@@ -28,23 +28,24 @@ CANCELED = 0.1  # channels cancel each other if the mean has less than this frac
 MIXED = (
     "The {count} channels of audio were averaged. To read a single channel, name it by its number."
 )
-SILENT = "Channels of sound that are constant were left out."
+SILENT = "Audio channels that are constant were left out."
 DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
 PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # format tags of the header
-# Sizes in the header if a program could not write the length afterwards: 0, and the largest signed
-# and unsigned integers of 32 bits, minus the size of a header.
+# Sizes in the header of a file whose program could not write the true length at the end. Such
+# programs write 0, the largest signed or unsigned integer of 32 bits, or a number that is smaller
+# than this integer by the size of a header.
 ENDLESS = (range(1), range(0x7FFFFE00, 0x80000001), range(0xFFFFFE00, 0x100000000))
 UNKNOWN_LENGTH = (
-    "The header does not state the length of the sound, which was read to the end of the file."
+    "The header does not state the length of the audio, so the file was read to its end."
 )
 
 
 def read_wav(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
-    """Reads a WAVE file and scales the samples to full scale 1.
+    """Reads a WAVE file, and scales the samples so that full scale is 1.
 
     Raises:
-        ValueError: If the file is not a complete WAVE file, its rate differs from the rate in
-            `options`, or it contains floats far beyond full scale.
+        ValueError: If the file is not a complete WAVE file, if its rate differs from the rate in
+            `options`, or if it contains floats far beyond full scale.
     """
     _check_has_no_times(path, options)
     try:
@@ -62,12 +63,12 @@ def read_wav(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
 
 
 def read_flac(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
-    """Reads a FLAC file and scales the samples to full scale 1.
+    """Reads a FLAC file, and scales the samples so that full scale is 1.
 
     Raises:
         ImportError: If soundfile is not installed. The message contains the command that installs
             soundfile.
-        ValueError: If the file is not a complete FLAC file, or its rate differs from the rate in
+        ValueError: If the file is not a complete FLAC file, or if its rate differs from the rate in
             `options`.
     """
     _check_has_no_times(path, options)
@@ -75,7 +76,8 @@ def read_flac(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
         import soundfile
     except (ImportError, OSError):  # OSError: the library libsndfile is not installed
         raise ImportError(
-            f'{path} is read by soundfile, which is not installed: pip install "keras-dml[flac]".'
+            f"Reading {path} needs soundfile, which is not installed. Install it by "
+            'pip install "keras-dml[flac]".'
         ) from None
     most = max(MOST_SAMPLES, path.stat().st_size)
     try:
@@ -106,10 +108,10 @@ def _check_has_no_times(path, options):
 
 
 def _signal(path, values, rate, options, notes):
-    """Returns the `Signal` of the requested channels, and the clock resolution 0.
+    """Returns the `Signal` of the requested channels, and 0 as the resolution of the clock.
 
-    If the requested channels are `("sound",)`, the input of voice models, several channels are
-    averaged.
+    Voice models request the channels `("sound",)`. For voice models, the function averages several
+    channels to one channel.
     """
     count, channels = values.shape[1], options.channels
     _bounds.check_columns(path, "its header", count)
@@ -147,9 +149,11 @@ def _checked(path, values, channels):
 
 
 def _samples(file, most):
-    """Returns the float32 samples of an open FLAC file, and stops one block after `most` samples.
+    """Reads the samples of an open FLAC file as float32. Stops after the first block that exceeds
+    `most` samples.
 
-    The limit is checked during decoding, because the number of samples in the header may be wrong.
+    The function checks the limit while it decodes, because the number of samples in the header may
+    be wrong.
     """
     blocks, count = [], 0
     while count <= most and len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
@@ -159,7 +163,8 @@ def _samples(file, most):
 
 
 def _mean(path, values):
-    """Returns the mean of the channels that are not constant, and notes."""
+    """Averages the channels that are not constant. Returns the mean and notes about the
+    channels."""
     is_sound = np.ptp(values, axis=0) > 0 if len(values) else np.ones(values.shape[1], bool)
     notes = ()
     if is_sound.any() and not is_sound.all():
@@ -176,14 +181,15 @@ def _mean(path, values):
 
 
 def _variances(values):
-    """Returns the variance of each channel, computed in float64 without copying all samples."""
+    """Computes the variance of each channel in float64, without a float64 copy of all samples."""
     means = values.mean(axis=0, dtype=np.float64)
     squares = np.einsum("ij,ij->j", values, values, dtype=np.float64, casting="same_kind")
     return squares / len(values) - means**2
 
 
 def _full_scale(path, values):
-    """Scales floats to full scale 1. Returns the floats and notes."""
+    """Scales floats so that full scale is 1. Returns the scaled floats and notes about the
+    scaling."""
     with np.errstate(invalid="ignore"):
         peak = np.abs(values).max(initial=0.0)
         is_whole = bool(peak < np.inf) and bool((values == np.round(values)).all())
@@ -202,8 +208,8 @@ class _Sound(NamedTuple):
 
     Attributes:
         rate_hz: Sampling rate, in samples per second.
-        values: Samples, shape `(time, channels)`. float64 if the file stores float64, otherwise
-            float32. Integer samples are scaled to full scale 1.
+        values: Samples, shape `(time, channels)`. The dtype is float64 if the file stores float64,
+            and float32 otherwise. Integer samples are scaled so that full scale is 1.
         is_float: Whether the file stores floats.
         notes: Sentences that describe assumptions about the file.
     """
@@ -215,10 +221,11 @@ class _Sound(NamedTuple):
 
 
 def _decode_wave(data):
-    """Decodes the bytes of a WAVE file of the kind RIFF, RIFX (big-endian) or RF64.
+    """Decodes the bytes of a WAVE file. The file may be of the kind RIFF, RIFX (big-endian) or
+    RF64.
 
     Raises:
-        ValueError: If the bytes are not a complete WAVE file, or the samples are compressed. The
+        ValueError: If the bytes are not a complete WAVE file, or if the samples are compressed. The
             message contains the reason.
     """
     kind = data[:4]
@@ -257,7 +264,7 @@ def _decode_wave(data):
         size = rest - rest % max(block, 1)
         notes = (UNKNOWN_LENGTH,)
     if size > rest:
-        raise ValueError(f"its header states {size} bytes of sound, but the file has {rest}")
+        raise ValueError(f"its header states {size} bytes of audio, but the file has {rest}")
     if not channels or not block or block % channels or not 0 < rate < 2**31:
         raise ValueError(
             f"its header states {channels} channels, {block} bytes per step and {rate} Hz"
@@ -265,13 +272,14 @@ def _decode_wave(data):
     if not 0 < bits <= 8 * block // channels:
         raise ValueError(f"its header states {bits} bits in {block // channels} bytes")
     if size % block:
-        raise ValueError(f"its {size} bytes of sound are not whole steps of {block} bytes")
+        raise ValueError(f"its {size} bytes of audio are not a multiple of {block} bytes per step")
     values = _decoded(memoryview(data)[start : start + size], tag, block // channels, bits, order)
     return _Sound(rate, values.reshape(-1, channels), tag == FLOAT, notes)
 
 
 def _are_chunks(data, start, order):
-    """Returns whether the bytes from `start` to the end are chunks that follow the samples."""
+    """Returns whether the bytes from `start` to the end are complete chunks, which may follow the
+    samples."""
     if start >= len(data):
         return start == len(data)
     while start + 8 <= len(data):
@@ -299,32 +307,35 @@ def _decoded(raw, tag, width, bits, order):
         return _CODES_OF_MU_LAW[np.frombuffer(raw, np.uint8)]
     if tag == A_LAW and width == 1:
         return _CODES_OF_A_LAW[np.frombuffer(raw, np.uint8)]
-    raise ValueError(f"its samples are of format {tag} with {bits} bits, which is not read")
+    raise ValueError(f"its samples are of format {tag} with {bits} bits, which cannot be read")
 
 
 def _scaled(numbers, bits):
-    """Converts integers to float32 with full scale 1."""
+    """Converts integers to float32, and scales them so that full scale is 1."""
     values = numbers.astype(np.float32)
     values *= np.float32(2.0**-bits)
     return values
 
 
 def _decode_mu_law(codes):
-    """Decodes mu-law bytes (ITU-T G.711, table 2): 1 sign, 3 exponent and 4 mantissa bits."""
+    """Decodes mu-law bytes (ITU-T G.711, table 2). A byte has 1 sign bit, 3 exponent bits and 4
+    mantissa bits."""
     exponent, mantissa = (codes >> 4) & 7, (codes & 15).astype(np.int64)
     size = (((mantissa << 3) + 132) << exponent) - 132
     return np.where(codes & 128, -size, size) / 2.0**15
 
 
 def _decode_a_law(codes):
-    """Decodes A-law bytes (ITU-T G.711, table 1): 1 sign, 3 exponent and 4 mantissa bits."""
+    """Decodes A-law bytes (ITU-T G.711, table 1). A byte has 1 sign bit, 3 exponent bits and 4
+    mantissa bits."""
     exponent, mantissa = ((codes >> 4) & 7).astype(np.int64), (codes & 15).astype(np.int64)
     size = (mantissa << 4) + 8
     size = np.where(exponent == 0, size, (size + 256) << np.maximum(exponent - 1, 0))
     return np.where(codes & 128, size, -size) / 2.0**15
 
 
-# Float32 sample for each possible byte, so that decoding needs no more memory than the samples.
+# Tables with the float32 sample for each possible byte. With these tables, decoding needs no more
+# memory than the samples themselves.
 _CODES = np.arange(256, dtype=np.uint8)
 _CODES_OF_PCM = ((_CODES - 128.0) / 128).astype(np.float32)
 _CODES_OF_MU_LAW = _decode_mu_law(~_CODES).astype(np.float32)

@@ -1,4 +1,5 @@
-"""Finds the channels and the time column in a table of named columns, and sorts rows by time."""
+"""Functions that find the channels and the time column in a table of named columns, and that sort
+rows by time."""
 
 import collections
 import dataclasses
@@ -35,31 +36,35 @@ LONGEST_NAME = 200  # limit for characters, because comparisons of long texts ar
 RISES, IS_CONSTANT = "it only rises or falls", "it holds one value"
 
 _UNIT = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]\s*$")
-# Two overlapping runs of at least this number of ordered rows are two recordings, not late rows.
+# If two runs of ordered rows overlap in time, and each run has at least this number of rows, the
+# runs are two recordings. Shorter runs are rows that arrived late.
 STRETCH = 10
-# Required fraction of steps within half of the median step. Random uniform times have 0.35.
+# Required fraction of time steps that differ from the median step by at most half of the median
+# step. For random times with a uniform distribution, the fraction is 0.35.
 LEAST_EVEN = 0.5
 SORTED = "Rows were sorted by their times."
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Table of named columns in a file.
+    """Columns that a file contains, and the names of the columns.
 
     Attributes:
         path: Path of the file.
         names: Names of the columns.
         header: Place of the names in the file, such as `"line 1"`.
-        place: Function of a row index that returns the place in the file, such as `"line 7"`.
-        numbers: Function of a column index that returns the float64 numbers of the column, with NaN
-            for missing numbers. The function raises ValueError if a field is neither a number nor
-            missing.
-        seconds: Function of a column index that converts the dates of the column to seconds, with
+        place: Function that takes the index of a row and returns its place in the file, such as
+            `"line 7"`.
+        numbers: Function that takes the index of a column and returns its numbers as float64, with
+            NaN for missing numbers. The function raises ValueError if a field is neither a number
+            nor missing.
+        seconds: Function that takes the index of a column and returns its dates in seconds, with
             NaN for missing dates. The function returns None if the column does not contain dates.
         notes: Sentences that describe assumptions about the file.
-        rate_hz: Sampling rate that the file states outside its columns, or None.
-        is_text: Function of a column index that returns whether fewer than half of the fields are
-            numbers.
+        rate_hz: Sampling rate that the file states outside its columns. None if the file states no
+            rate.
+        is_text: Function that takes the index of a column and returns whether fewer than half of
+            its fields are numbers.
     """
 
     path: pathlib.Path
@@ -74,20 +79,20 @@ class Table:
 
 
 def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
-    """Reads the channels and the times of a table.
+    """Reads the channels and the times from a table.
 
     Args:
         table: `Table` of the file.
         options: `Options` of `read`.
 
     Returns:
-        `(signal, resolution)`: the `Signal` of the requested channels, and the smallest time
-        difference that the clock can record, in seconds. If no channels are requested, the signal
-        contains all columns that may be channels.
+        `(signal, resolution)`. `signal` is the `Signal` of the requested channels. If no channels
+        are requested, `signal` contains all columns that may be channels. `resolution` is the
+        smallest time difference that the clock can record, in seconds.
 
     Raises:
-        ValueError: If a column is missing, a channel contains anything except numbers, the table
-            has no rows, or the times do not rise.
+        ValueError: If a column is missing, if a channel contains anything except numbers, if the
+            table has no rows, or if the times do not rise.
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: there are no columns. Leave the file out.")
@@ -162,7 +167,7 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
 
 
 def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable[[int], None]:
-    """Returns a function that raises ValueError if a column does not have a unique name.
+    """Returns a function that checks whether a column has a unique name.
 
     Args:
         path: Path of the file, for errors.
@@ -170,7 +175,8 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
         names: Names of all columns.
 
     Returns:
-        Function of the index of a column.
+        Function that takes the index of a column, and raises ValueError if the name of the column
+        is empty or belongs to two columns.
     """
     first, last = {}, {}
     for i, name in enumerate(names):
@@ -181,7 +187,7 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
         name = names[i]
         if name and first[name] == last[name]:
             return
-        reason = f"has the name {name!r} of another" if name else "has no name"
+        reason = f"has the name {name!r} of another column" if name else "has no name"
         raise ValueError(
             f"{path}, {where}: column {last[name] + 1} {reason}. Give each column its own name, "
             "or name the columns that are channels."
@@ -191,7 +197,8 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
 
 
 def _time_columns(table, options, channels):
-    """Returns the index of the time column to use, or None, and the indices of all time columns."""
+    """Finds all time columns, and selects one of them. Returns the index of the selected column, or
+    None without time columns, and the indices of all time columns."""
     if options.time is not None:
         (time,) = indices_of(table.path, table.names, [options.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
@@ -216,7 +223,8 @@ def _is_named_t(table, i):
 
 
 def _is_noise(table, i):
-    """Returns whether the values of a column fall in more than a quarter of the steps."""
+    """Returns whether the values in a column fall in more than a quarter of the steps. A column
+    that falls so often is not a clock."""
     try:
         changes = np.diff(table.numbers(i))
     except ValueError:
@@ -232,20 +240,22 @@ def _is_of_dates(table, i):
 
 
 def _is_clock(table, i):
-    """Returns whether the name of a column of numbers contains a word for time and a known unit."""
+    """Returns whether a column of numbers is a clock. The name of a clock contains a word for time,
+    and its unit is known."""
     return _times.is_named_after_time(table.names[i]) and _has_unit(table, i)
 
 
 def _has_unit(table, i):
-    """Returns whether the name or the size of the numbers determines the unit of a time column."""
+    """Returns whether the unit of a time column can be determined, either by its name or by the
+    size of its numbers."""
     if _times.unit_of(table.names[i]) is not None or _is_of_dates(table, i):
         return True
     return _times.has_usual_size(table.numbers(i))
 
 
 def _rises(table, i):
-    """Returns whether the numbers or dates of a column rise. Some of them may be equal or
-    missing."""
+    """Returns whether the numbers or dates in a column rise. Neighboring numbers may be equal, and
+    numbers may be missing."""
     try:
         times = table.seconds(i)
         times = table.numbers(i) if times is None else times
@@ -256,7 +266,8 @@ def _rises(table, i):
 
 
 def _clock(table, channels):
-    """Returns the name of the first column that may be a clock, or None.
+    """Returns the name of the first column that may be a clock. Returns None if no column may be a
+    clock.
 
     A clock only rises, is not a channel, and does not have the name of a counter.
     """
@@ -269,11 +280,11 @@ def _clock(table, channels):
 
 
 def _all_channels(table, times):
-    """Returns the columns that may be channels.
+    """Finds the columns that may be channels.
 
     Returns:
-        Indices of these columns, and a dict from the names of other columns to the reasons why they
-        are left out.
+        Indices of these columns, and a dictionary from the name of each other column to the reason
+        why it is left out.
     """
     channels, constant, left_out, times = [], [], {}, {*times}
     counts = collections.Counter(table.names)
@@ -316,11 +327,12 @@ def _all_channels(table, times):
 
 
 def _reason(name, values):
-    """Returns the reason why a column is not a channel by default, or None if it is a channel."""
+    """Returns the reason why a column is not a channel by default. Returns None if the column is a
+    channel."""
     if len(values) and 2 * np.isfinite(values).sum() < len(values):
         return "fewer than half of its fields hold numbers"
     if is_about(name):
-        return "by its name it describes the recording"
+        return "its name shows that it describes the recording"
     if is_counter(name, values):
         return RISES
     return IS_CONSTANT if is_constant(values) else None
@@ -346,8 +358,8 @@ def _seconds(table, i, options, values):
     Missing times between known times are interpolated linearly over the rows.
 
     Returns:
-        Seconds since the first time, the clock resolution in seconds, the rows that are used, and
-        notes.
+        Seconds since the first time, the resolution of the clock in seconds, the rows that are
+        used, and notes about the times.
     """
     times, name = table.seconds(i), table.names[i]
     are_dates = times is not None
@@ -389,10 +401,11 @@ def _seconds(table, i, options, values):
 
 
 def _repeats(times, values):
-    """Returns which rows repeat the row before.
+    """Returns a mask of the rows that repeat the previous row.
 
-    Rows with the same time count as repeated only if all of these rows have the same values.
-    Different samples that a sensor delivers at the same time have different values.
+    A sensor may deliver several samples at the same time, but their values differ. So the function
+    finds repeated rows only if every row with the time of the previous row also has the values of
+    the previous row.
     """
     is_same_time = np.diff(times) == 0
     is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])
@@ -410,10 +423,10 @@ def sorted_by_time(table: Table, column: int) -> Table:
         column: Index of the time column.
 
     Returns:
-        Sorted table. The table is returned unchanged if the rows are in order, if the times cannot
-        be read, if the steps of the sorted times would differ much, or if sorting would mix two
-        recordings. Sorting mixes two recordings if two runs of ordered rows share a time, or if two
-        long runs overlap.
+        Sorted table. The function returns the table unchanged if the rows are already in order, if
+        the times cannot be read, if the sorted times would be very uneven, or if sorting would mix
+        two recordings. Sorting would mix two recordings if two runs of ordered rows share a time,
+        or if two long runs overlap in time.
     """
     try:
         times = table.seconds(column)
@@ -453,7 +466,8 @@ def sorted_by_time(table: Table, column: int) -> Table:
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
-    """Splits a column name into name and unit in brackets: `"x (g)"` gives `("x", "g")`."""
+    """Splits the name of a column into a name and a unit in brackets. For example, `"x (g)"` gives
+    `("x", "g")`."""
     match = _UNIT.search(name)
     if match is None or not match.start():
         return name.strip(), None
@@ -471,13 +485,13 @@ def distinct(wanted: str | Iterable[str]) -> tuple[str, ...]:
     """Checks that names of columns are distinct and returns them as a tuple.
 
     Raises:
-        ValueError: If there are no names, a name is empty, or a name appears twice.
+        ValueError: If there are no names, if a name is empty, or if a name appears twice.
     """
     names = tuple(str(name).strip() for name in ([wanted] if isinstance(wanted, str) else wanted))
     if not names or not all(names) or len(set(names)) < len(names):
         raise ValueError(
             Message(
-                "{channels} is {value!r}, but it must name columns, each of them once.",
+                "{channels} is {value!r}, but it must contain names of columns, each name once.",
                 value=wanted,
             )
         )
@@ -492,12 +506,12 @@ def indices_of(
     Args:
         path: Path of the file, for errors.
         names: Names of all columns.
-        wanted: Requested names. Case and a unit in brackets are ignored if no column has exactly
-            the requested name.
+        wanted: Requested names. If no column has exactly the requested name, the function ignores
+            upper and lower case and a unit in brackets.
         where: Place of the names in the file, for errors.
 
     Raises:
-        ValueError: If a requested name matches no column or two columns.
+        ValueError: If a requested name matches no column, or if it matches two columns.
     """
     indices = [_index_of(path, names, name, where) for name in wanted]
     if len(set(indices)) < len(indices):
@@ -511,16 +525,18 @@ def indices_of(
 def numbered(
     path: pathlib.Path, count: int, wanted: Sequence[str] | None
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Returns the indices and names of the requested columns of a file without names.
+    """Returns the indices and the names of the requested columns of a file that does not name its
+    columns.
 
     Args:
         path: Path of the file, for errors.
         count: Number of columns.
-        wanted: Names for all columns, or numbers of some columns, counted from 1, as strings.
-            Default: all columns.
+        wanted: Names for all columns, or the numbers of some columns as strings, counted from 1. By
+            default, all columns are requested.
 
     Raises:
-        ValueError: If `wanted` contains neither numbers of columns nor one name for each column.
+        ValueError: If `wanted` contains neither the numbers of some columns nor one name for each
+            column.
     """
     numbers = [str(i) for i in range(1, count + 1)]
     wanted = numbers if wanted is None else wanted
@@ -538,8 +554,8 @@ def numbered(
 def is_counter(name: str, values: np.ndarray) -> bool:
     """Returns whether a column only rises or only falls, as clocks and counters do.
 
-    A few changes may have the opposite sign, because counters restart and clocks are set. A column
-    of fewer than 8 rows is a counter only if it also has the name of a counter.
+    A few changes may have the opposite sign, because counters restart, and users set clocks. A
+    column of fewer than 8 rows is a counter only if its name is also the name of a counter.
 
     Args:
         name: Name of the column.
@@ -554,12 +570,13 @@ def is_counter(name: str, values: np.ndarray) -> bool:
 
 
 def is_named_counter(name: str) -> bool:
-    """Returns whether a name consists only of words for counters, such as `sampleIndex`."""
+    """Returns whether all words in a name are words for counters, as in `sampleIndex`."""
     return bool(words(name)) and words(name) <= COUNTERS
 
 
 def is_about(name: str) -> bool:
-    """Returns whether a column describes the recording, judged by a name such as `confidence`."""
+    """Returns whether the name of a column, such as `confidence`, shows that the column describes
+    the recording."""
     return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
 
 
@@ -570,7 +587,7 @@ def is_constant(values: np.ndarray) -> bool:
 
 
 def words(name: str) -> set[str]:
-    """Returns the words of a name in lower case, without a unit in brackets.
+    """Splits a name into words in lower case. Ignores a unit in brackets.
 
     For example, `sampleCount [1]` has the words `sample` and `count`.
     """
@@ -579,8 +596,8 @@ def words(name: str) -> set[str]:
 
 
 def _index_of(path, names, wanted, where):
-    """Returns the index of a requested column. Names are first compared exactly, and then without
-    case and units."""
+    """Returns the index of a requested column. The function first compares names exactly. If no
+    name is equal, the function ignores upper and lower case and units."""
     for simplified in (str, str.strip, str.casefold, lambda name: split_unit(name)[0].casefold()):
         indices = [i for i, name in enumerate(names) if simplified(name) == simplified(wanted)]
         if len(indices) > 1:
@@ -594,5 +611,6 @@ def _index_of(path, names, wanted, where):
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"{path}, {where}: there is no column {wanted!r}.{hint} The columns are "
-        f"{_bounds.join_first(names)}. Name some of them, with channels in the order of the model."
+        f"{_bounds.join_first(names)}. Name some of these columns, in the order of the model's "
+        "channels."
     )

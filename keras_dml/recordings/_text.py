@@ -1,4 +1,4 @@
-"""Reads recordings from text with one line per time step."""
+"""Functions that read recordings from text files with one line per time step."""
 
 import codecs
 import functools
@@ -35,14 +35,14 @@ def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
     """Reads a text table with one column per channel and one row per time step.
 
     Raises:
-        ValueError: If the file is not text, or the names or rows are ambiguous. The message
+        ValueError: If the file is not text, or if the names or the rows are ambiguous. The message
             contains the line number.
     """
     return _table.read_signal(_read_table(path), options)
 
 
 def _read_table(path):
-    """Returns a `Table` of the columns of a text file."""
+    """Returns the columns of a text file as a `Table`."""
     text, notes = _read_text(path)
     layout = _layout.find(path, text)
     del text
@@ -78,8 +78,8 @@ def _read_table(path):
             raise ValueError(
                 f"{path}, {place(row)}: the time {_quoted(columns[i].cell(row))} in column "
                 f"{names[i]!r} is neither a number nor a date and time such as "
-                "2026-01-31T12:00:00.02, in the format of the first row. Write one of these, or "
-                "remove the column and give the rate."
+                "2026-01-31T12:00:00.02, in the format of the first row. Write all times in one "
+                "format, or remove the column and state the sampling rate."
             )
         times = np.full(len(is_present), np.nan)
         times[is_present] = values
@@ -100,7 +100,7 @@ def _read_table(path):
 
 
 class _Present:
-    """Iterable over the cells of a column that are not missing."""
+    """Iterable over the cells in a column that are not missing."""
 
     def __init__(self, column):
         self._column = column
@@ -120,12 +120,12 @@ def is_recording(path: pathlib.Path) -> bool:
 
 
 def _without_index(layout):
-    """Leaves out a first column without a name that counts rows.
+    """Leaves out the first column if it has no name and counts rows.
 
-    A first column of dates without a name becomes the time column.
+    If the first column has no name and contains dates, it becomes the time column.
 
     Returns:
-        Names of the columns, and the number of first columns that are left out (0 or 1).
+        Names of the remaining columns, and the number of columns that are left out (0 or 1).
     """
     names = list(layout.names)
     if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
@@ -151,11 +151,11 @@ def _read_text(path):
         path: Path of a file in UTF-8, UTF-16, UTF-32 or Windows-1252 (Latin-1).
 
     Returns:
-        `(text, notes)`: the text, and sentences that describe assumptions about the file.
+        `(text, notes)`. The notes are sentences that describe assumptions about the file.
 
     Raises:
-        ValueError: If the file is not text, is a damaged gzip file, or is too large after
-            decompression.
+        ValueError: If the file is not text, if it is a damaged gzip file, or if it is too large
+            after decompression.
     """
     data = _unpacked(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     text, encoding = _decoded(path, data)
@@ -181,26 +181,27 @@ def _read_start(path):
 
 
 def _unpacked(path):
-    # limited, because a few kilobytes may decompress to gigabytes
+    # The size is limited, because a few kilobytes may decompress to gigabytes.
     most = max(MOST_UNPACKED, MOST_RATIO * path.stat().st_size)
     try:
         with gzip.open(path) as file:
             data = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(
-            f"{path} is not a complete gzip file: {error}. Pack the csv file again, or give the "
-            "unpacked file."
+            f"{path} is not a complete gzip file: {error}. Compress the csv file again, or use "
+            "the uncompressed file."
         ) from None
     if len(data) > most:
         raise ValueError(
-            f"{path} unpacks to more than {most >> 20} MiB. Unpack it, or cut the "
+            f"{path} has more than {most >> 20} MiB after decompression. Decompress it, or cut the "
             "recording into several files."
         )
     return data
 
 
 def _decoded(path, data):
-    """Decodes a text. Returns the text and the name of the encoding, which is None for UTF-8."""
+    """Decodes bytes to text. Returns the text and the name of the encoding. The name is None for
+    UTF-8."""
     for mark, codec, name in MARKS:
         if data.startswith(mark):
             return _strictly(path, data, "utf-8-sig" if name is None else codec), name
@@ -230,7 +231,8 @@ def _strictly(path, data, codec):
 
 
 def _unmarked_utf16(data):
-    """Returns the codec of UTF-16 text without a byte order mark, or None if it is uncertain."""
+    """Detects UTF-16 text without a byte order mark. Returns the codec of the text, or None if the
+    encoding is uncertain."""
     first, second = data[:4096:2], data[1:4096:2]
     if len(second) < 2:
         return None

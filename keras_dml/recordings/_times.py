@@ -1,4 +1,5 @@
-"""Finds time columns and their units, and computes the sampling rate from times."""
+"""Functions that find time columns and their units, and that compute the sampling rate from
+times."""
 
 import pathlib
 import re
@@ -26,7 +27,8 @@ NAMES = {
     ),
     *("clock", "zeit", "zeitstempel", "temps", "horodatage", "tiempo", "tempo", "tijd"),
 }
-# Words that may stand next to a word for time, as in `Time since start in ms`.
+# Words that may stand next to a word for time. For example, `Time since start in ms` contains
+# `since` and `start`.
 COMPANIONS = {
     *("absolute", "begin", "beginning", "computer", "date", "device", "from", "gaze", "host", "in"),
     *("local", "log", "logging", "motion", "of", "phone", "posix", "reboot", "recording"),
@@ -58,19 +60,21 @@ SECONDS = {
 }
 ANOTHER = "another unit"  # stands for a unit in brackets that is no unit of time, as in `time (C)`
 ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # texts in brackets after a time
-# Smallest Unix times in ns, us and ms, with the unit in seconds. Unix times in s are about 1e9.
+# Pairs for the units ns, us and ms. A pair holds the smallest Unix time in this unit, and the unit
+# in seconds. Unix times in seconds are about 1e9.
 EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
-# Relative difference of equal rates. A phone that is set to 50 Hz records at 49.6 or 50.3 Hz.
+# Largest relative difference between two rates that count as equal. For example, a phone that is
+# set to 50 Hz may record at 49.6 or 50.3 Hz.
 SAME = 0.02
 JITTER = 0.5  # larger deviations, in steps, mean that a sample is missing or doubled
 LEAST_HZ = 1.0  # lowest rate for times in seconds without a unit; slower times have another unit
 
 
 class UnevenTimesError(ValueError):
-    """Error for a recording with uneven times that was read without `resample_hz`.
+    """Error if a recording has uneven times and is read without `resample_hz`.
 
     Attributes:
-        rate_hz: Sampling rate in steps per second, from the median time between two steps.
+        rate_hz: Sampling rate in steps per second, computed from the median time between two steps.
     """
 
     def __init__(self, message: str, rate_hz: float):
@@ -89,13 +93,14 @@ def is_same_rate(measured_hz: float, nominal_hz: float) -> bool:
 def agreed(
     path: pathlib.Path, file_hz: float | None, caller_hz: float | None, source: str
 ) -> float | None:
-    """Returns the sampling rate that the caller states, or otherwise the rate of the file.
+    """Returns the sampling rate that the caller states. If the caller states no rate, returns the
+    rate of the file.
 
     Args:
         path: Path of the file, for errors.
         file_hz: Rate of the file, or None.
         caller_hz: Rate that the caller states, or None.
-        source: Part of the file that contains the rate, for errors, such as `"its times"`.
+        source: Part of the file that contains the rate, such as `"its times"`, for errors.
 
     Raises:
         ValueError: If the two rates differ by more than 2 %, the usual error of clocks.
@@ -117,11 +122,11 @@ def agreed(
 
 
 def columns(names: Sequence[str]) -> list[int]:
-    """Returns the indices of the time columns. Time columns with a unit in the name come first.
+    """Returns the indices of the time columns. Columns with a unit in the name come first.
 
     A time column has a name such as time, t, timestamp or elapsed, with or without a unit, as in
-    `time_ms`, `Time (s)` or `Time since start in ms`. The name may also contain a unit that is
-    written out, as in `seconds_elapsed`.
+    `time_ms`, `Time (s)` or `Time since start in ms`. The unit in the name may be written out, as
+    in `seconds_elapsed`.
     """
     rows = [i for i, name in enumerate(names) if _is_of_times(name)]
     return sorted(rows, key=lambda i: unit_of(names[i]) is None)
@@ -134,7 +139,8 @@ def is_named_after_time(name: str) -> bool:
 
 
 def unit_of(name: str) -> float | None:
-    """Returns the unit in the name of a time column as a number of seconds, or None."""
+    """Returns the unit in the name of a time column, as a number of seconds. Returns None if the
+    name contains no unit."""
     return next((SECONDS[word] for word in reversed(_words(name)) if word in SECONDS), None)
 
 
@@ -156,14 +162,16 @@ def _is_of_times(name):
 
 
 def _is_written_out(word):
-    """Returns whether a word is clearly a unit of time, such as `seconds`, and unlike `min`."""
+    """Returns whether a word is clearly a unit of time. For example, `seconds` is clear, but `min`
+    is not."""
     return len(word) > 2 and SECONDS.get(word, 60) < 60
 
 
 def _words(name):
-    """Returns the words of a name in lower case: `loggingTime(ms)` has `logging`, `time` and `ms`.
+    """Splits a name into words in lower case. For example, `loggingTime(ms)` has the words
+    `logging`, `time` and `ms`.
 
-    Texts in brackets that are not units, such as `(UTC)` and `(-0500)`, are skipped.
+    The function skips texts in brackets that are not units, such as `(UTC)` and `(-0500)`.
     """
     name = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
     brackets = re.findall(r"[(\[]([^()\[\]]*)[)\]]", name.casefold())
@@ -188,25 +196,25 @@ def since_first(
 ) -> tuple[np.ndarray, float]:
     """Converts the numbers of a time column to seconds since the first step.
 
-    Some sensors deliver several samples at once and write them with the same time. Rows with the
-    same time are spread evenly up to the next time.
+    Some sensors deliver several samples at once and give them the same time. The function spreads
+    rows with the same time evenly up to the next time.
 
     Args:
         path: Path of the file, for errors.
         name: Name of the column.
         times: Finite numbers of the column, shape `(time,)`.
-        place: Function of a row index that returns the place in the file.
+        place: Function that takes the index of a row and returns its place in the file.
         unit: Unit of `times`, as a number of seconds. Default: the unit in the name of the column,
             or a unit that the size of the numbers implies.
-        nominal_hz: Sampling rate that the caller states, or None. An unknown unit is derived from
-            this rate.
+        nominal_hz: Sampling rate that the caller states, or None. If the unit is unknown, the
+            function derives the unit from this rate.
 
     Returns:
-        `(seconds, resolution)`: rising seconds, shape `(time,)`, and the smallest time difference
-        that the clock can record, in seconds.
+        `(seconds, resolution)`. `seconds` are rising times, shape `(time,)`. `resolution` is the
+        smallest time difference that the clock can record, in seconds.
 
     Raises:
-        ValueError: If the times fall or are all equal, or the unit is unknown.
+        ValueError: If the times fall, if all times are equal, or if the unit is unknown.
     """
     unit = unit_of(name) if unit is None else unit
     since = times - times[:1]
@@ -214,9 +222,9 @@ def since_first(
     if len(falls) or (len(since) > 1 and not since.any()):
         row = falls[0] + 1 if len(falls) else 1
         raise ValueError(
-            f"{path}, {place(row)}: the time in column {name!r} does not rise, from "
-            f"{times[row - 1]} to {times[row]}. Sort the rows and remove repeated rows, or remove "
-            "the column and give the rate."
+            f"{path}, {place(row)}: the time in column {name!r} does not rise. It is "
+            f"{times[row - 1]} in the previous row and {times[row]} in this row. Sort the rows and "
+            "remove repeated rows, or remove the column and state the sampling rate."
         )
     if unit is None and nominal_hz is not None and len(since) > 1:
         step = usual_step(evenly_spread(since))
@@ -232,7 +240,7 @@ def since_first(
             Message(
                 "{path}: column {name!r} rises by {step:.4g} per row, but its unit is unknown. Set "
                 "{time_unit}, or rename the column to {plain}_s, {plain}_ms, {plain}_us or "
-                "{plain}_ns, or to row if it counts rows.",
+                "{plain}_ns. If the column counts rows, rename it to row.",
                 path=path,
                 name=name,
                 step=np.diff(times).mean(),
@@ -245,8 +253,9 @@ def since_first(
 def evenly_spread(seconds: np.ndarray) -> np.ndarray:
     """Spreads rows with the same time evenly up to the next time.
 
-    The first time may have fewer rows than later times, because the recording started in the middle
-    of a group. The rows of the first time are placed just before the second time.
+    A recording may start in the middle of a group of rows with the same time. So the first group
+    may have fewer rows than later groups. The function places the rows of the first group just
+    before the second group.
 
     Args:
         seconds: Times in ascending order, shape `(time,)`, with at least two distinct values.
@@ -272,13 +281,15 @@ def evenly_spread(seconds: np.ndarray) -> np.ndarray:
 
 
 def usual_step(seconds: np.ndarray) -> float:
-    """Returns the usual step of rising times. Some steps may be missing."""
+    """Returns the usual step between rising times. Ignores longer steps, where samples are
+    missing."""
     steps = np.diff(seconds)
     return float(steps[steps <= (1 + JITTER) * np.median(steps)].mean())
 
 
 def rate_hz(seconds: np.ndarray) -> float | None:
-    """Returns the mean sampling rate in steps per second, or None if there is a single step."""
+    """Returns the mean sampling rate in steps per second. Returns None if there is only one
+    time."""
     return float((len(seconds) - 1) / seconds[-1]) if len(seconds) > 1 else None
 
 
@@ -288,9 +299,9 @@ def check_even(path: pathlib.Path, seconds: np.ndarray, place: Callable[[int], s
     if abs(step - mean) > JITTER * mean:
         raise UnevenTimesError(
             Message(
-                "{path}, {place}: the time steps are uneven, {step:.4g} s before this row and "
-                "{mean:.4g} s on average. Resample the recording by {resample_hz}, or cut the "
-                "file at its gaps into several files.",
+                "{path}, {place}: the time steps are uneven. The step before this row takes "
+                "{step:.4g} s, but the mean step takes {mean:.4g} s. Resample the recording by "
+                "{resample_hz}, or cut the file at its gaps into several files.",
                 path=path,
                 place=place(row),
                 step=step,
@@ -304,7 +315,7 @@ def _farthest(seconds):
     """Finds the step that differs most from the mean step.
 
     Returns:
-        Row index after this step, length of this step, and length of the mean step.
+        Index of the row after this step, length of this step, and mean length of all steps.
     """
     steps = np.diff(seconds)
     if not len(steps):
@@ -317,8 +328,8 @@ def _farthest(seconds):
 def _resolution(seconds):
     """Returns the resolution of times: the largest error that rounding may have caused, in seconds.
 
-    The resolution is the largest power of ten that divides all times, and at most the difference
-    between the longest and the shortest step.
+    The resolution is the largest power of ten that divides all times. But the resolution is never
+    larger than the difference between the longest and the shortest step.
     """
     steps = np.diff(seconds)
     steps = steps[steps > 0]
@@ -332,5 +343,6 @@ def _resolution(seconds):
 
 
 def _by_size(times):
-    """Returns the unit of Unix times as a number of seconds, judged by the size of the times."""
+    """Determines the unit of Unix times by the size of the times. Returns the unit as a number of
+    seconds."""
     return next((unit for least, unit in EPOCHS if abs(times[0]) >= least), 1.0)

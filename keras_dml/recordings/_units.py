@@ -1,4 +1,4 @@
-"""Recognizes and converts the units of channels."""
+"""Functions that recognize and convert the units of channels."""
 
 import dataclasses
 import re
@@ -18,7 +18,8 @@ def _prefixed(unit, prefixes, size=1.0):
     return {prefix + unit: size * _PREFIXES[prefix] for prefix in prefixes}
 
 
-# Each row holds the units of one quantity with their sizes, in the spelling of `plain`.
+# Each dictionary holds the units of one quantity and their sizes, in the spelling that `plain`
+# returns.
 QUANTITIES = (
     {
         **_prefixed("g", ("", "m", "u"), STANDARD_GRAVITY),
@@ -74,7 +75,8 @@ _OTHER_UNITS = {"hz", "%", "bpm", "lux", "lx", "db", "hpa", "pa", "c", "f", "px"
 
 
 def plain(unit: str) -> str:
-    """Converts a unit to a standard spelling: `m/s²`, `m/s2` and `m/s^2` give the same text."""
+    """Converts a unit to a standard spelling. For example, `m/s²`, `m/s2` and `m/s^2` give the same
+    text."""
     text = unit.strip().strip("[]").casefold()
     for letters, spelled in _SPELLINGS:
         text = text.replace(letters, spelled)
@@ -98,8 +100,8 @@ def unbracketed(unit: str) -> str:
 def factor(unit: str, wanted: str) -> float | None:
     """Returns the factor that converts values from one unit to another.
 
-    The factor is 1 for two spellings of the same unit. It is None if one of the units is unknown,
-    or if the units measure different quantities.
+    The factor is 1 for two spellings of the same unit. The factor is None if a unit is unknown, or
+    if the units measure different quantities.
     """
     unit, wanted = plain(unit), plain(wanted)
     if unit == wanted:
@@ -111,7 +113,7 @@ def factor(unit: str, wanted: str) -> float | None:
 
 
 def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
-    """Converts the channels of a recording to other units, such as the units of a model.
+    """Converts the channels of a recording to other units, such as the units that a model expects.
 
     The function converts accelerations, angular velocities (rad/s, deg/s), angles, lengths,
     voltages and magnetic fields. Accelerations in g and m/s^2 are converted by standard gravity,
@@ -122,9 +124,9 @@ def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
         units: New unit of each channel. None leaves a channel unchanged.
 
     Returns:
-        `Recording` in the new units, with notes about the conversions. A channel without a unit, or
-        with a unit that cannot be converted, does not change. Compare the units of the result with
-        `units`.
+        `Recording` in the new units, with notes about the conversions. A channel does not change if
+        it has no unit, or if its unit cannot be converted. To find channels that were not
+        converted, compare the units of the result with `units`.
 
     Raises:
         ValueError: If the number of entries of `units` differs from the number of channels.
@@ -152,7 +154,7 @@ def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
         factors.append(1.0 if size is None else size)
         names.append(unit if size is None else wanted)
         if size not in (None, 1.0):
-            notes[f"Channels in {unit} were multiplied by {size:.6g} to be in {wanted}."] = True
+            notes[f"Channels in {unit} were multiplied by {size:.6g}, to get {wanted}."] = True
     if not notes and tuple(names) == recording.units:
         return recording
     values = (recording.values * np.array(factors)).astype(np.float32)

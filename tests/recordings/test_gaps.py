@@ -148,7 +148,7 @@ def test_a_requested_channel_without_values_is_refused(written):
 
 def test_channels_that_never_have_a_value_together_are_refused(written):
     cells = [(i, 0, "") for i in range(90)] + [(i, 1, "") for i in range(85, COUNT)]
-    with pytest.raises(ValueError, match="no step has a value in each of the channels x, y"):
+    with pytest.raises(ValueError, match="no step has a value in all of the channels x, y"):
         recordings.read_pieces(written(cells), ["x", "y"])
 
 

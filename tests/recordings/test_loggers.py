@@ -29,12 +29,12 @@ UNNAMED = "The file does not name its columns. They are numbered from 1."
 LATIN = "The text was read as Windows-1252 (Latin-1)."
 UTF16 = "The text was read as UTF-16."
 
-START = "The first two rows were read as the start of the recording and its rate."
+START = "The first two rows were read as the start time and the sampling rate."
 EYELINK = "The times of EyeLink were read as milliseconds."
-COUNTS = "A row with the number of rows was left out."
+COUNTS = "A row that states the number of rows was left out."
 COMMENT = "The names of the columns were read from a comment."
 TIMES = "The first column has no name and was read as times."
-ARROWS = "The times before the arrows were read as times."
+ARROWS = "The text before the arrow in each line was read as the time."
 SQUARE = ("m/s\u00b2",) * 3
 
 
@@ -101,10 +101,7 @@ OFFSETS = {"mind_monitor.csv": 800}  # offset that is added to the signal of a f
 SOUND = {
     "ffmpeg_pipe.wav": (
         16_000,
-        [
-            "The header does not state the length of the sound, which was read to the end of the "
-            "file."
-        ],
+        ["The header does not state the length of the audio, so the file was read to its end."],
     ),
     "mu_law_telephone.wav": (8000, []),
 }

@@ -167,7 +167,7 @@ def test_channels_that_differ_only_in_case_are_distinguished(written):
 
 @pytest.mark.parametrize("wanted", [[], [""], ["x", "x"]])
 def test_invalid_names_of_channels_are_refused(written, wanted):
-    with pytest.raises(ValueError, match="`channels` is .* must name columns"):
+    with pytest.raises(ValueError, match="`channels` is .* must contain names of columns"):
         recordings.read(written(XYZ), wanted)
 
 
@@ -268,7 +268,7 @@ def test_a_rate_is_not_raised_beyond_twice_its_value(written, times, wanted, mes
 
 def test_a_recording_shorter_than_a_step_of_the_new_rate_is_refused(written):
     said = refused(written(timed("t_ns", [0, 1, 2])), resample_hz=50)
-    assert said.startswith("FILE has 1e+09 Hz and lasts 3e-09 s, which is less")
+    assert said.startswith("FILE has 1e+09 Hz and lasts 3e-09 s, which is shorter")
 
 
 def test_steps_at_one_time_are_resampled(written):
@@ -476,7 +476,7 @@ def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_secon
 
 @pytest.mark.parametrize("channels", [[], [""], ["x", ""], ["x", "x"], ["x", " x"]])
 def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
-    with pytest.raises(ValueError, match="`channels` is .* must name columns"):
+    with pytest.raises(ValueError, match="`channels` is .* must contain names of columns"):
         recordings.read(written("t,x,y\n0,1,2\n1,3,4\n"), channels)
 
 

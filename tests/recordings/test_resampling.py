@@ -73,7 +73,7 @@ def test_short_recordings_are_resampled_without_new_extremes(tmp_path, count, na
     path = tmp_path / "a.npy"
     np.save(path, np.full((count, 2), 7.0))
     if rate_hz * count < native_hz:
-        with pytest.raises(ValueError, match="less than a step"):
+        with pytest.raises(ValueError, match="shorter than one time step"):
             recordings.read(path, ["1", "2"], native_hz, rate_hz)
         return
     values = recordings.read(path, ["1", "2"], native_hz, rate_hz).values

@@ -191,8 +191,8 @@ def test_packed_text_is_read(read, name):
     [
         (lambda: gzip.compress(b"x,y\n1.5,2\n3,4.25\n")[:-4], "a.csv.gz", "not a complete gzip"),
         (lambda: b"x,y\n1,2\n", "a.csv.gz", "not a complete gzip file"),
-        (lambda: gzip.compress(b"\x93NUMPY"), "a.npy.gz", "packs a .npy file"),
-        (lambda: gzip.compress(bytes(2**26 + 1)), "a.csv.gz", "unpacks to more than 64 MiB"),
+        (lambda: gzip.compress(b"\x93NUMPY"), "a.npy.gz", "contains a .npy file"),
+        (lambda: gzip.compress(bytes(2**26 + 1)), "a.csv.gz", "has more than 64 MiB"),
         (lambda: b"", "walk.asc", "Data Viewer"),
         (lambda: b"", "walk.xlsx", "Save the sheet as CSV"),
     ],

@@ -10,9 +10,7 @@ import scipy.io.wavfile
 from keras_dml import recordings
 
 WAVE = 0.5 * np.sin(np.arange(400) / 10)
-ENDLESS = (
-    "The header does not state the length of the sound, which was read to the end of the file."
-)
+ENDLESS = "The header does not state the length of the audio, so the file was read to its end."
 DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
 # One code word for each sign and segment in the tables of ITU-T G.711, with its 16-bit value.
 MU_LAW = {0xFF: 0, 0x7F: 0, 0xFE: 8, 0x7E: -8, 0x80: 32124, 0x00: -32124, 0xF0: 120, 0xEF: 132,
@@ -175,7 +173,7 @@ def test_bytes_without_a_printable_name_are_sound_and_not_a_chunk(read, name):
     [
         (
             riff(form(1), SAMPLES)[:-10],
-            "states 800 bytes of sound, but the file has 790",
+            "states 800 bytes of audio, but the file has 790",
         ),
         (riff(form(1), SAMPLES, size=2**30), "its header states"),
         (riff(form(1), SAMPLES)[:30], "cut"),
@@ -185,7 +183,7 @@ def test_bytes_without_a_printable_name_are_sound_and_not_a_chunk(read, name):
         (riff(form(1, width=1, bits=16), SAMPLES), "16 bits in 1 bytes"),
         (riff(form(1, channels=0), SAMPLES), "0 channels"),
         (riff(form(1, rate=0), SAMPLES), "0 Hz"),
-        (riff(form(1), b"abc"), "whole steps"),
+        (riff(form(1), b"abc"), "not a multiple of 2"),
         (riff(b"\1\0", SAMPLES), "how samples are stored"),
         (b"RIFF\0\0\0\0WAVE" + chunk(b"data", SAMPLES), "how samples are stored"),
         (b"OggS", "does not begin as WAVE files do"),
@@ -267,7 +265,7 @@ def test_a_constant_channel_is_not_averaged(read, constant):
     for content in (stereo(WAVE, 0 * WAVE + constant), stereo(0 * WAVE + constant, WAVE)):
         voice = read(content, ["sound"])
         np.testing.assert_allclose(voice.values[:, 0], WAVE, rtol=0, atol=1e-4)
-        assert voice.notes == ("Channels of sound that are constant were left out.",)
+        assert voice.notes == ("Audio channels that are constant were left out.",)
 
 
 def test_channels_that_cancel_each_other_are_refused(read):
