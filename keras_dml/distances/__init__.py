@@ -7,10 +7,10 @@ embeddings. A smaller distance means more similar.
 - `spd`: distances of symmetric positive definite matrices
 - `learned`: distance of a learned similarity
 
-Losses, evaluation, galleries and exports take a distance object or the name of a distance, so that
-training, tests and devices use the same distance. Distances have no state, because an embedding
-contains everything that a distance needs. Distances raise a ValueError for embeddings of a wrong
-rank or from two different models. To add a distance, decorate a subclass of `Distance` with
+Losses, evaluation, galleries and exports take a distance object or the name of a distance. So
+training, tests and devices can use the same distance. Distances have no state, because an embedding
+contains everything that a distance needs. A distance raises a ValueError if embeddings have a wrong
+rank or come from two different models. To add a distance, decorate a subclass of `Distance` with
 `@register`.
 """
 

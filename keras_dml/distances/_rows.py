@@ -1,5 +1,5 @@
-"""Distances between one vector and many vectors, computed with NumPy in blocks that fit the
-processor cache."""
+"""Functions that compute distances between one vector and many vectors with NumPy, in blocks that
+fit into the processor cache."""
 
 import numpy as np
 

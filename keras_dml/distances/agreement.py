@@ -1,5 +1,5 @@
-"""Warnings if a loss and the head of its model (the layer that outputs embeddings) use different
-distances."""
+"""Functions that warn if a loss and the head of its model use different distances. The head is the
+layer that outputs embeddings."""
 
 import warnings
 
@@ -11,11 +11,11 @@ from keras_dml.distances.base import Custom, Distance
 
 
 def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
-    """Attaches the name and the distance of a head to its output embeddings, where
-    `warn_of_another` reads them.
+    """Attaches the name and the distance of a head to the embeddings that the head outputs.
+    `warn_of_another` reads the name and the distance from the embeddings.
 
     Args:
-        embeddings: Output tensor of the head, which may be eager or part of a graph.
+        embeddings: Output tensor of the head. The tensor may be eager or part of a graph.
         head: Layer with an attribute `distance`.
 
     Returns:
@@ -29,10 +29,10 @@ def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
     """Warns if the distance of the head that computed the embeddings differs from the loss's
     distance.
 
-    If the two distances differ, the network is trained for the distance of the loss. But
+    If the two distances differ, training optimizes the distance of the loss. But
     `keras_dml.distance`, galleries and exports compare embeddings by the distance of the head.
-    Embeddings without an attached distance, such as the output of a `Dense` layer or an array from
-    the caller, are not checked.
+    The function does not check embeddings that have no attached distance, such as the output of a
+    `Dense` layer or an array from the caller.
 
     Args:
         loss: Loss to check. A loss without an attribute `distance` is not checked.
@@ -56,16 +56,17 @@ def warn_if_different(loss: keras.losses.Loss, head: str, distance: Distance) ->
         return
     warnings.warn(
         f"The loss {type(loss).__name__} {loss.name!r} compares embeddings by "
-        f"{_described(loss_distance)}, but the head {head} has {_described(distance)}, by which "
-        "`keras_dml.distance`, galleries and exports compare embeddings. Use the same distance in "
-        "the head and the loss: set the head's `p`, or pass `distance=head.distance` to the loss.",
+        f"{_described(loss_distance)}. But the head {head} has the distance "
+        f"{_described(distance)}, which `keras_dml.distance`, galleries and exports use. Use the "
+        "same distance in the head and the loss: set the head's `p`, or pass "
+        "`distance=head.distance` to the loss.",
         stacklevel=3,
     )
 
 
 def _differ(first, second):
     """Returns True if two distances differ. Returns False if a distance is a function or a learned
-    similarity, because these cannot be compared."""
+    similarity, because functions and learned similarities cannot be compared."""
     comparable = all(
         isinstance(distance, Distance)
         and not isinstance(distance, Custom)
@@ -83,8 +84,8 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Returns the module and the name of a distance's class, which stay equal if a notebook defines
-    the class again."""
+    """Returns the module and the name of a distance's class. The two names stay the same if a
+    notebook defines the class again."""
     return type(distance).__module__, type(distance).__qualname__
 
 

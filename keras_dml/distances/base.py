@@ -22,17 +22,19 @@ class Distance:
 
     A smaller distance means more similar. A subclass implements `pairwise` and declares the
     attributes below. Losses, mining, inference, galleries, explanations, exporters and model cards
-    use only this method and these attributes. Distances have no state, because an embedding
+    use only `pairwise` and the declared attributes. Distances have no state, because an embedding
     contains everything that a distance needs.
 
     A subclass implements:
 
-    - `pairwise`, with `keras.ops`. For export to devices, `pairwise` or `on_device` must use
-      builtin TFLite operators only.
+    - `pairwise`, with `keras.ops`. An export to devices needs a `pairwise` or an `on_device` that
+      uses only builtin TFLite operators.
     - The decorator `@register(name)`, so that models, losses and cards can be saved and loaded.
     - `get_config`, if the constructor has arguments.
-    - `degenerate`, for exports, if the distance is undefined for an embedding of zeros.
-    - `is_zero_at_itself = False`, for losses that compare squares, if d(x, x) is not 0.
+    - `degenerate`, for exports, if the distance is not defined for an embedding that contains only
+      zeros.
+    - `is_zero_at_itself = False`, if d(x, x) is not 0. Losses that compare squared distances need
+      this attribute.
     - `index_vectors`, for galleries on a server.
     - `check`: optional, to reject embeddings that are invalid or from another model.
     - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
@@ -41,18 +43,19 @@ class Distance:
     - `difference`, or `segment_parts` and `activation_parts`: optional, for explanations.
 
     Attributes:
-        name: Name of the distance in `get`, cards and commands, set by `register`.
+        name: Name of the distance in `get`, cards and commands. `register` sets this attribute.
         rank: Rank of a batch of embeddings. None allows any rank.
         embeddings: Description of a batch of embeddings in error messages.
         is_zero_at_itself: Whether the distance of an embedding to itself is 0.
         is_learned: Whether the distance has weights, which an exporter may round.
         weights: Weights of a learned distance.
-        has_mean: Whether the mean of embeddings can be computed as an average of points, see
+        has_mean: Whether the mean of embeddings can be computed as an average of points. See
             `mean_points`.
-        device_distance: Name of the distance that a TFLite file computes instead of this distance.
-            The TFLite file compares tangent vectors, because devices have no eigendecomposition.
-            None means that the TFLite file computes this distance.
-        device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
+        device_distance: Name of the distance that a TFLite file computes instead of this distance,
+            because devices have no eigendecomposition. The TFLite file then compares tangent
+            vectors. None means that the TFLite file computes this distance.
+        device_tolerance: Largest error of the distances that `on_device` returns, as a fraction of
+            the largest distance.
         index_metric: Metric for comparing `index_vectors`, "l1" or "l2".
     """
 
@@ -68,7 +71,7 @@ class Distance:
     index_metric = "l2"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Resets `squared` to the default for a subclass that overrides `pairwise` but not
+        """Resets `squared` to the default if a subclass overrides `pairwise` but does not override
         `squared`."""
         super().__init_subclass__(**kwargs)
         measures = {"pairwise", "__call__"} & vars(cls).keys()
@@ -79,7 +82,8 @@ class Distance:
         return self.pairwise(*self.checked(x, y))
 
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes all distances between two sets of embeddings that have been checked.
+        """Computes all distances between two sets of embeddings. The caller has checked the
+        embeddings.
 
         Args:
             x: Embeddings, shape `(n, ...)`.
@@ -91,8 +95,8 @@ class Distance:
         raise NotImplementedError(_unwritten(type(self)))
 
     def on_device(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes all distances, shape `(n, m)`, between embeddings `(n, ...)` and `(m, ...)` in
-        the same way as an exported file.
+        """Computes all distances, shape `(n, m)`, between embeddings `(n, ...)` and `(m, ...)` by
+        the operators that an exported file uses.
 
         Override this method if `pairwise` needs an operator that devices do not have.
         """
@@ -104,11 +108,12 @@ class Distance:
 
     @property
     def has_cheap_square(self) -> bool:
-        """True if `squared` does not compute a square root first."""
+        """True if `squared` computes squared distances directly, without squaring a square root."""
         return type(self).squared is not Distance.squared
 
     def checked(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Checks ranks and sizes of two sets of embeddings, and returns two tensors.
+        """Checks the ranks and sizes of two sets of embeddings. Returns the embeddings as two
+        tensors.
 
         Raises:
             ValueError: If a set has a wrong rank, or the sets are from different models.
@@ -119,12 +124,12 @@ class Distance:
         return x, y
 
     def check(self, name: str, embeddings: np.ndarray, owner: keras.Model | None = None) -> None:
-        """Checks the values of embeddings, whose shape has been checked before.
+        """Checks the values of embeddings. The caller has checked the shape of the embeddings.
 
         Args:
             name: Name of the argument, for error messages.
             embeddings: NumPy array, shape `(n, ...)`.
-            owner: Model that should have computed the embeddings. Default: unknown.
+            owner: Model that is expected to have computed the embeddings. Default: unknown.
 
         Raises:
             ValueError: If the embeddings are invalid, or from another model.
@@ -143,12 +148,13 @@ class Distance:
         """
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
-        """Returns a valid embedding for which the distance is hardest to compute. By default, all
-        numbers of this embedding are zero.
+        """Returns a valid embedding for which the distance is hardest to compute numerically. By
+        default, all numbers of this embedding are zero.
 
         Exports use this embedding to compare the exported file with Keras. Galleries on a server
         derive the size of index vectors from this embedding. Override this method if the distance
-        is undefined for zeros. For SPD matrices the method returns the identity.
+        is not defined for zeros. For example, the distances between SPD matrices return the
+        identity.
 
         Args:
             like: Embedding, shape `(...)`.
@@ -159,7 +165,8 @@ class Distance:
         return np.zeros_like(like)
 
     def bytes_per_pair(self, embedding: np.ndarray) -> int:
-        """Returns the memory in bytes that `pairwise` needs per pair, without the result.
+        """Returns how much memory `pairwise` needs for each pair, in bytes. The memory for the
+        result does not count.
 
         Args:
             embedding: NumPy array, shape `(...)`.
@@ -167,8 +174,8 @@ class Distance:
         return max(1, embedding.nbytes)
 
     def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a NumPy function whose values give the entries of the gallery the same order as
-        the distance, or None.
+        """Returns a NumPy function whose values rank the gallery's embeddings in the same order as
+        the distance. Returns None if the distance has no such function.
 
         Args:
             gallery: Embeddings of the gallery, NumPy array, shape `(m, ...)`.
@@ -178,8 +185,8 @@ class Distance:
         """
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns vectors for the index of a database, or None. The index ranks these vectors in
-        almost the same order as the distance ranks embeddings.
+        """Returns vectors that a database can index, or None if the distance has no such vectors.
+        The index ranks the vectors in almost the same order as the distance ranks embeddings.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
@@ -190,8 +197,8 @@ class Distance:
         """
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a NumPy function that computes cheap lower bounds of the distances to `gallery`,
-        up to rounding, or None if the distance has no cheap bounds.
+        """Returns a NumPy function that quickly computes lower bounds of the distances to
+        `gallery`, up to rounding errors. Returns None if the distance has no such bounds.
 
         Args:
             gallery: Embeddings of the gallery, NumPy array, shape `(m, ...)`.
@@ -202,10 +209,10 @@ class Distance:
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         """Maps embeddings to points. The average of the points corresponds to the mean of the
-        embeddings in the geometry of the distance.
+        embeddings under this distance.
 
-        Only distances with `has_mean` implement this method. Because the mean is an average, an
-        embedding can be added to or removed from a mean exactly.
+        Only distances with `has_mean` implement this method. Because the mean is an average, a
+        caller can add an embedding to a mean or remove it again exactly.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
@@ -216,7 +223,8 @@ class Distance:
         raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
-        """Maps a point to an embedding, the inverse of `mean_points`.
+        """Maps a point that `mean_points` returned, or an average of such points, back to an
+        embedding.
 
         Args:
             point: Point, such as an average of points, NumPy array, float64.
@@ -229,7 +237,7 @@ class Distance:
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Returns an array whose Euclidean (Frobenius) norm is the distance of two embeddings.
 
-        Explanations use the squared entries as contributions to the squared distance.
+        Explanations use the squared entries of this array as contributions to the squared distance.
 
         Args:
             x: Embedding, NumPy array, shape `(...)`.
@@ -240,21 +248,21 @@ class Distance:
         """
 
     def segment_parts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Returns the contribution of each filter and each segment between knots to the distance of
-        two quantile embeddings.
+        """Returns how much each filter contributes to the distance of two quantile embeddings in
+        each segment between two knots.
 
         Args:
             x: Embedding, NumPy array, shape `(filters + 1, knots)`.
             y: Embedding of the same shape.
 
         Returns:
-            NumPy array, shape `(filters, knots - 1)`, which sums to the distance, or None if the
-            distance is not a sum of contributions.
+            NumPy array, shape `(filters, knots - 1)`, whose entries sum to the distance. None if
+            the distance is not a sum of contributions.
         """
 
     def activation_parts(self, x: np.ndarray, y: np.ndarray, count: int) -> np.ndarray | None:
-        """Returns the contribution of each activation to the distance of two quantile embeddings,
-        for the activations from which `x` was computed.
+        """Returns how much each of the activations from which `x` was computed contributes to the
+        distance between `x` and `y`.
 
         Only distances that implement `segment_parts` implement this method.
 
@@ -264,8 +272,8 @@ class Distance:
             count: Number of activations per filter in `x`.
 
         Returns:
-            NumPy array, shape `(filters, count)`, which sums to half the distance. Activations of a
-            filter are in ascending order.
+            NumPy array, shape `(filters, count)`, whose entries sum to half the distance. The
+            activations of each filter are sorted in ascending order.
         """
 
     def get_config(self) -> dict[str, Any]:
@@ -292,8 +300,8 @@ class Distance:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """Distance that calls a function `d(x, y) -> (n, m)` of the user. No properties of this
-    distance are known.
+    """Distance that calls a user's function `d(x, y) -> (n, m)`. No properties of this distance are
+    known.
 
     Args:
         function: Function that computes the distances, or the serialized form of this function.
@@ -314,7 +322,8 @@ class Custom(Distance):
 
 
 def register(name: str) -> Callable[[Kind], Kind]:
-    """Class decorator that registers a `Distance` by name, for `get` and saved models.
+    """Class decorator that registers a `Distance` under a name. `get` and saved models find the
+    distance by this name.
 
     Each name belongs to one class. A new class with the same module and qualified name replaces the
     old class, so that a notebook cell can run again and a module can be reloaded.
@@ -325,8 +334,8 @@ def register(name: str) -> Callable[[Kind], Kind]:
     Raises:
         TypeError: If `name` is not a string, or the decorated object is not a subclass of
             `Distance` with a method `pairwise`.
-        ValueError: If `name` is empty or belongs to another class, the class is registered under
-            another name, or Keras's registry holds another class of this package with the same
+        ValueError: If `name` is empty or belongs to another class, if the class is registered under
+            another name, or if Keras's registry holds another class of this package with the same
             class name.
     """
     if not isinstance(name, str):
@@ -401,16 +410,18 @@ def _unwritten(kind):
 
 
 def names() -> list[str]:
-    """Returns the sorted names that `get` accepts: all registered distances except learned
-    distances."""
+    """Returns the names of all distances that `get` accepts, sorted. Learned distances have a name,
+    but `get` does not accept it."""
     return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
 
 
 def declared(name: str) -> type[Distance]:
-    """Returns the class of a registered distance, whose attributes describe the distance.
+    """Returns the class of a registered distance. The attributes of the class describe the
+    distance.
 
     Args:
-        name: Name of the distance, as in a model card. The distance may be learned.
+        name: Name of the distance, as in a model card. Names of learned distances are also
+            accepted.
 
     Returns:
         A subclass of `Distance`.
@@ -466,8 +477,8 @@ def get(identifier: str | dict[str, Any] | Distance | Callable[..., Any]) -> Dis
 
 
 def serialize(distance: Distance) -> dict[str, Any]:
-    """Returns the serialized form of a distance for `get_config`. `get` converts it back to a
-    distance."""
+    """Returns the serialized form of a distance for `get_config`. `get` converts the serialized
+    form back to a distance."""
     return keras.saving.serialize_keras_object(distance)
 
 

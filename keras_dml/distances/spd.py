@@ -49,8 +49,8 @@ class SPDDistance(Distance):
         return np.eye(like.shape[-1], dtype=like.dtype)
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns matrix logarithms as vectors. The Euclidean distance of the vectors is the
-        log-Euclidean distance of the matrices."""
+        """Returns the logarithms of the matrices as vectors. The Euclidean distance between two
+        vectors is the log-Euclidean distance between the two matrices."""
         embeddings = ops.convert_to_numpy(embeddings)
         vectors = ops.convert_to_numpy(spd.vectorize(logarithm(embeddings)))
         return vectors.astype(embeddings.dtype)
@@ -58,13 +58,13 @@ class SPDDistance(Distance):
 
 @register("affine_invariant")
 class AffineInvariant(SPDDistance):
-    """Affine-invariant distance between SPD matrices (Kim2020, Eq. 5), without unit.
+    """Affine-invariant distance between SPD matrices (Kim2020, Eq. 5). The distance has no unit.
 
     This distance needs one eigendecomposition for each pair of matrices, whereas `LogEuclidean`
     needs one eigendecomposition for each matrix.
 
     A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
-    in float64), raises a ValueError. In a compiled step the distances of this matrix are NaN.
+    in float64), raises a ValueError. In a compiled step, the distances of such a matrix are NaN.
     """
 
     needs_definite = True
@@ -83,10 +83,11 @@ class AffineInvariant(SPDDistance):
 
 @register("log_euclidean")
 class LogEuclidean(SPDDistance):
-    """Log-Euclidean distance between SPD matrices (Kim2020, Eq. 4), without unit.
+    """Log-Euclidean distance between SPD matrices (Kim2020, Eq. 4). The distance has no unit.
 
-    The distance is at most the affine-invariant distance. Eigenvalues below the rounding error are
-    raised to the rounding error, so that distances of singular or indefinite matrices are finite.
+    This distance never exceeds the affine-invariant distance. Eigenvalues below the rounding error
+    are raised to the rounding error, so that distances of singular or indefinite matrices are
+    finite.
     """
 
     has_mean = True
@@ -95,8 +96,8 @@ class LogEuclidean(SPDDistance):
         return spd.log_euclidean_pairwise(x, y)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function that computes the distance itself, with the logarithms of the gallery
-        computed only once."""
+        """Returns a function that computes the distance itself. The function computes the
+        logarithms of the gallery only once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
             [_rows.l2(vectors, query) for query in self.index_vectors(queries)]
@@ -115,11 +116,11 @@ class LogEuclidean(SPDDistance):
 
 @register("stein")
 class Stein(SPDDistance):
-    """Stein distance between SPD matrices, without unit (Sra2012).
+    """Stein distance between SPD matrices (Sra2012). The distance has no unit.
 
     The distance is computed from determinants. A matrix that is not positive definite, or whose
     condition number exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled
-    step the distances of this matrix are NaN.
+    step, the distances of such a matrix are NaN.
     """
 
     needs_definite = True
@@ -130,12 +131,12 @@ class Stein(SPDDistance):
 
 @register("bures_wasserstein")
 class BuresWasserstein(SPDDistance):
-    """Bures-Wasserstein distance between positive semidefinite matrices, in the square root of the
-    matrices' unit (Bhatia2019).
+    """Bures-Wasserstein distance between positive semidefinite matrices (Bhatia2019). The unit of
+    the distance is the square root of the matrices' unit.
 
-    The distance to a singular matrix is finite. Only the positive part of an indefinite matrix is
-    compared. Exported files compute the distance from matrix products, without an
-    eigendecomposition.
+    The distance to a singular matrix is finite. If a matrix is indefinite, the distance compares
+    only the positive part of the matrix. Exported files compute the distance from matrix products,
+    without an eigendecomposition.
     """
 
     device_distance = None

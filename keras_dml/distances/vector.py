@@ -13,8 +13,8 @@ __all__ = ["Cosine", "Euclidean"]
 
 @register("cosine")
 class Cosine(Distance):
-    """Negative cosine between vectors, in [-1, 1], or 0 if a vector is zero (Abdelwahab2019,
-    section 5.3)."""
+    """Negative cosine between vectors (Abdelwahab2019, section 5.3). The value is in [-1, 1], and
+    is 0 if a vector is zero."""
 
     is_zero_at_itself = False
     has_mean = True
@@ -27,12 +27,12 @@ class Cosine(Distance):
         return lambda queries: -_unit(queries) @ entries
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Scales vectors to length 1. The Euclidean distance between these vectors falls as the
-        cosine rises."""
+        """Scales vectors to length 1. The Euclidean distance between two scaled vectors falls as
+        the cosine rises."""
         return _unit(embeddings)
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
-        """Scales vectors to length 1, so that their average is the mean direction."""
+        """Scales vectors to length 1, so that the average of the vectors is the mean direction."""
         return _unit(embeddings)
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
@@ -57,8 +57,9 @@ class Euclidean(Distance):
         return vector.squared_euclidean(*self.checked(x, y))
 
     def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function that computes |y|^2 - 2 x.y, which is the squared distance minus
-        |x|^2. For a query x, |x|^2 is the same for all gallery entries y."""
+        """Returns a function that computes |y|^2 - 2 x.y for a query x and a gallery entry y. The
+        value is the squared distance minus |x|^2. The term |x|^2 does not change the order of the
+        gallery entries."""
         origin = gallery[:1].astype(np.float64)  # a large offset would cost digits
         entries = gallery - origin
         squares = np.einsum("nd,nd->n", entries, entries)

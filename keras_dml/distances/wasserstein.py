@@ -19,17 +19,17 @@ SAME_KNOTS = 1e-3  # largest allowed difference; float16 files round knots by up
 
 @register("wasserstein")
 class Wasserstein(Distance):
-    """Sum over filters of p-Wasserstein distances between quantile embeddings (Abdelwahab2019,
-    Eq. 9).
+    """Distance between quantile embeddings: the p-Wasserstein distance of each filter, summed over
+    the filters (Abdelwahab2019, Eq. 9).
 
-    An embedding has shape `(filters + 1, knots)`. The last row holds the knots, and the other rows
-    hold the filters' values at the knots. Comparing embeddings with different knots raises a
-    ValueError in an eager call.
+    An embedding has shape `(filters + 1, knots)`. The last row holds the knots. Each other row
+    holds the values of one filter's quantile function at the knots. Comparing embeddings with
+    different knots raises a ValueError in an eager call.
 
     Quantile functions are interpolated linearly between the knots, whereas POT and SciPy compare
-    step functions. So distances between small samples differ: between the samples {0, 1} and {0, 0}
-    the distance is .75 here and .5 in POT and SciPy. Embeddings with infinite values have the
-    distance NaN.
+    step functions. So the distances between small samples differ from POT and SciPy. For example,
+    the distance between the samples {0, 1} and {0, 0} is .75 here, but .5 in POT and SciPy. The
+    distance is NaN if an embedding has infinite values.
 
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
@@ -61,8 +61,8 @@ class Wasserstein(Distance):
         if falling.any():
             raise ValueError(
                 f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}. The "
-                "knots, which are the last row of an embedding, must ascend from 0 to 1. Pass "
-                "embeddings that `keras_dml.embed` returned."
+                "last row of a quantile embedding holds the knots, which must ascend from 0 to 1. "
+                "Pass embeddings that `keras_dml.embed` returned."
             )
         expected = _knots_of(owner)
         if expected is not None and len(knots):
@@ -77,21 +77,22 @@ class Wasserstein(Distance):
     def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
         error = np.abs(embeddings[:, -1] - expected[:, -1]).max()
         if error > SAME_KNOTS:
-            raise ValueError(f"its knots are off by {error:.2g}, more than {SAME_KNOTS}")
+            raise ValueError(f"its knots differ by {error:.2g}, more than {SAME_KNOTS}")
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns a constant quantile function with the same knots as the given embedding."""
         return np.concatenate([np.zeros_like(like[:-1]), like[-1:]])
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns the values at the knots times trapezoid weights. The L1 distance of these vectors
-        is the upper bound in `geometry.quantile.wasserstein.bounds`."""
+        """Returns the values at the knots, multiplied by the weights of the trapezoid rule. The L1
+        distance between two of the returned vectors is the upper bound in
+        `geometry.quantile.wasserstein.bounds`."""
         return _weighted(embeddings).reshape(len(embeddings), -1)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a function that computes the lower bound in
-        `geometry.quantile.wasserstein.bounds`. The bound holds for every order, because a power
-        mean is at least the mean."""
+        `geometry.quantile.wasserstein.bounds`. The bound holds for every order p, because a power
+        mean of order p >= 1 is at least the mean."""
         values = _weighted(gallery)
         vectors, means = values.reshape(len(values), -1), values.sum(-1)
 
@@ -120,15 +121,16 @@ class Wasserstein(Distance):
 
 
 def _weighted(embeddings):
-    """Computes the values at the knots times trapezoid weights, shape `(n, filters, knots)`."""
+    """Multiplies the values at the knots by the weights of the trapezoid rule. Returns an array of
+    shape `(n, filters, knots)`."""
     half = np.diff(embeddings[:, -1:], axis=2) / 2  # (n, 1, segments)
     weights = np.pad(half, ((0, 0), (0, 0), (0, 1))) + np.pad(half, ((0, 0), (0, 0), (1, 0)))
     return embeddings[:, :-1] * weights
 
 
 def _knots_of(model):
-    """Returns the knots of a model's last quantile layer as a NumPy array, or None without a
-    quantile layer."""
+    """Returns the knots of a model's last quantile layer as a NumPy array. Returns None if the
+    model has no quantile layer."""
     layers = model._flatten_layers() if model is not None else ()
     heads = [layer for layer in layers if hasattr(layer, "knot_values")]
     return ops.convert_to_numpy(heads[-1].knot_values()) if heads else None
@@ -137,7 +139,7 @@ def _knots_of(model):
 def _check_same_knots(x, y):
     """Checks that embeddings have the same knots.
 
-    In a compiled step values cannot be checked, but all embeddings come from one model.
+    A compiled step cannot check values, but there all embeddings come from one model.
     """
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:

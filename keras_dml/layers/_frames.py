@@ -28,7 +28,8 @@ class AudioFrames(keras.layers.Layer):
 
     @property
     def rate_hz(self) -> int:
-        """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
+        """Sampling rate in Hz. `keras_dml.embed` compares this rate with the rate of the
+        recordings."""
         return self.rate
 
     def build(self, input_shape: tuple[Any, ...]) -> None:
@@ -78,9 +79,9 @@ def split_frames(x, hop):
 
 
 def filter_bins(filters):
-    """Returns the indices and the weights of the frequency bins of each filter.
+    """Returns the frequency bins that each filter uses, as indices and weights.
 
-    All filters get as many bins as the widest filter.
+    Every filter gets as many bins as the widest filter needs.
 
     Args:
         filters: Weights of all frequency bins, shape `(bands, frequencies)`.
@@ -97,7 +98,7 @@ def filter_bins(filters):
 
 
 def apply_filters(power, bins, weights):
-    """Computes the weighted sum of the frequency bins of each band.
+    """Computes the weighted sum of each band's frequency bins.
 
     The function selects the bins of each band instead of multiplying by a matrix, because a
     dynamic-range TFLite file would store the matrix as int8.

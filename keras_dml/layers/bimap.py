@@ -14,12 +14,12 @@ from keras_dml.layers.matrices import MatrixLayer
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class OrthonormalColumns(keras.constraints.Constraint):
-    """Constraint that projects a kernel W to the nearest matrix with orthonormal columns, its polar
-    factor W (W'W)^(-1/2).
+    """Constraint that projects a kernel W to the nearest matrix with orthonormal columns. This
+    matrix is the polar factor W (W'W)^(-1/2).
 
-    Keras applies constraints after each step of the optimizer. With plain SGD, the step and the
-    projection together are a Riemannian gradient step to first order. The projection removes common
-    factors of W, such as the factor of weight decay.
+    Keras applies constraints after each step of the optimizer. With plain SGD, a step followed by
+    the projection equals a Riemannian gradient step to first order. If all entries of W are
+    multiplied by a factor, for example by weight decay, the projection removes the factor.
     """
 
     def __call__(self, w):
@@ -30,23 +30,27 @@ class OrthonormalColumns(keras.constraints.Constraint):
 class BiMap(Head, MatrixLayer):
     """Bilinear map of symmetric matrices X to W'XW, with orthonormal columns in W (Huang2017).
 
-    This is the linear layer of SPD networks. The output has fewer channels, each of which is a
-    mixture of the input channels. Positive definite matrices stay positive definite, and the
-    smallest eigenvalue does not decrease (Poincaré), so one `ReEig` suffices. If `units` equals n,
-    the affine-invariant distances between matrices do not change at all. So the layer learns only
-    if it reduces the size.
+    BiMap is the linear layer of SPD networks. The output has fewer channels, and each output
+    channel is a mixture of the input channels. Positive definite matrices stay positive definite,
+    and their smallest eigenvalue does not decrease (Poincaré). So a network needs only one `ReEig`.
+    If `units` equals n, the layer does not change any affine-invariant distance between two
+    matrices. So the layer can only learn something if `units` is less than n.
 
-    Input shape: `(batch, ..., n, n)`. Only the symmetric part is used. Output shape:
-    `(batch, ..., units, units)`, symmetric, float32 or wider under any dtype policy.
+    Input shape: `(batch, ..., n, n)`. The layer uses only the symmetric part of a matrix. Output
+    shape: `(batch, ..., units, units)`. The output is symmetric, and has the dtype float32 or wider
+    under any dtype policy.
 
-    The kernel, shape (n, units), stays on the Stiefel manifold with every optimizer, because a
-    constraint projects it after each step. Alternatively, the forward pass could compute the kernel
-    from a free matrix, which learns equally well. In `tests/bench/bimap.py`, a training step of
-    this alternative takes 0.97 of the time. After 1,000 steps, the kernels of the two methods
-    differ from the manifold by at most 2e-6. But then every device would need an eigendecomposition
-    for the kernel. Weight decay does not change the kernel. It only makes steps longer, by the
-    factor 1 / (1 - learning rate x decay). An optimizer with `use_ema=True` ends `fit` with an
-    average (EMA) of kernels, which is not on the manifold. Project this average by
+    The columns of the kernel, shape (n, units), stay orthonormal with every optimizer, because a
+    constraint projects the kernel to the Stiefel manifold after each step. Alternatively, the
+    forward pass could compute the kernel from an unconstrained matrix, and the layer would learn
+    equally well. In `tests/bench/bimap.py`, a training step with an unconstrained matrix takes 0.97
+    times as long as a training step with the constraint. After 1,000 training steps, no entry of
+    W'W differs from the identity matrix by more than 2e-6, with or without the constraint. But with
+    an unconstrained matrix, every device would need an eigendecomposition to compute the kernel.
+    Weight decay does not shrink the kernel, because the projection restores the length of the
+    kernel's columns. Weight decay only makes steps longer, by the factor 1 / (1 - learning rate x
+    decay). An optimizer with `use_ema=True` ends `fit` with an average (EMA) of kernels, whose
+    columns are not orthonormal. Project the averaged kernel by
     `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
 
     Args:

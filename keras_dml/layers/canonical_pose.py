@@ -10,18 +10,19 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class CanonicalPose(keras.layers.Layer):
-    """Joint positions relative to the root joint, rotated so that the hips of the first step lie
-    along the x axis.
+    """Joint positions relative to the root joint. The layer rotates the positions so that the line
+    between the hips is parallel to the x axis in the first step.
 
-    The layer removes a person's position in the laboratory and the direction in which they face,
-    which would otherwise dominate a covariance. The layer rotates about the vertical axis y. At the
-    first valid step, the line from the first to the second hip joint, projected to the floor,
-    becomes the x axis.
+    The layer removes a person's position in the laboratory and the direction in which the person
+    faces, because position and direction would dominate a covariance. The layer rotates about the
+    vertical axis y. At the first valid step, the line from the first to the second hip joint,
+    projected to the floor, becomes the x axis.
 
-    Input shape: `(batch, time, 3 joints)`, the coordinates x, y and z of each joint in any unit of
-    length, with or without a Keras mask. The layer passes the mask on. Output shape:
-    `(batch, time, 3 joints)`, float32 or wider under any dtype policy. A recording whose hips lie
-    exactly above each other is not rotated.
+    Input shape: `(batch, time, 3 joints)`, with or without a Keras mask. The last axis holds the
+    coordinates x, y and z of each joint, in any unit of length. The layer passes the mask on.
+    Output shape: `(batch, time, 3 joints)`. The output has the dtype float32 or wider under any
+    dtype policy. The layer does not rotate a recording in which one hip joint lies exactly above
+    the other hip joint.
 
     Args:
         root: Index of the root joint, which becomes the origin.
@@ -42,7 +43,8 @@ class CanonicalPose(keras.layers.Layer):
         whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)
         if len(joints) != 3 or not whole or hips[0] == hips[1]:
             raise ValueError(
-                "`root` must be the index of a joint and `hips` two indices, counted from 0. "
+                "`root` must be the index of a joint, and `hips` must be two indices, all counted "
+                "from 0. "
                 f"Received root={root!r}, hips={hips!r}."
             )
         self.root, self.hips = int(root), tuple(int(joint) for joint in hips)

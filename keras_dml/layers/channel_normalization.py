@@ -1,5 +1,5 @@
-"""Layer that normalizes the channels of recordings by training statistics, which are stored as
-weights."""
+"""Layer that normalizes the channels of recordings by the mean and the standard deviation of
+training data."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ class ChannelNormalization(keras.layers.Layer):
     """Normalization of each channel by the mean and the standard deviation that `adapt` measures on
     training data.
 
-    Input and output shape: `(..., channels)`. The input is in the sensor's units, the output in
-    standard deviations. If a channel is constant in the training data, the layer only subtracts the
-    channel's mean. The layer computes in float32 or wider under any dtype policy, because half
-    precision may not resolve a signal with a large offset.
+    Input and output shape: `(..., channels)`. The input is in the sensor's units. The output is in
+    units of the standard deviation. If a channel is constant in the training data, the layer only
+    subtracts the channel's mean. The layer computes in float32 or wider under any dtype policy,
+    because half precision may not resolve a signal with a large offset.
     """
 
     def __init__(self, **kwargs):

@@ -1,4 +1,5 @@
-"""Layer with a Riemannian potato, which is an outlier detector for SPD matrices, for each class."""
+"""Layer with one Riemannian potato per class. A Riemannian potato is an outlier detector for SPD
+matrices."""
 
 import numbers
 from typing import Any
@@ -16,26 +17,29 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ClassPotatoes(MatrixLayer):
-    """z-scores of positive definite matrices from the Riemannian potatoes of all classes (Kim2020,
-    Eq. 6).
+    """z-scores that the Riemannian potato of each class computes for positive definite matrices
+    (Kim2020, Eq. 6).
 
-    A Riemannian potato is an outlier detector that stores a center and two statistics of the
-    logarithms of affine-invariant distances from this center: the mean `log_mu` and the standard
-    deviation `log_sigma`. The score of a matrix is the number of standard deviations by which the
-    logarithm of the matrix's distance exceeds the mean of the class. Center and statistics are
-    weights, so they are saved with a model, but no optimizer trains these weights: `calibrate`
-    measures the center and the statistics, and `update` changes the center and the statistics.
-    `keras_dml.models.PotatoNetwork` calls the two methods while it trains an encoder.
+    A Riemannian potato is an outlier detector for one class. The potato stores the center of the
+    class. The potato also stores the mean `log_mu` and the standard deviation `log_sigma` of the
+    logarithmic affine-invariant distances between the center and the matrices of the class. The
+    score of a matrix is the number of standard deviations by which its logarithmic distance from
+    the center exceeds the mean. Center, mean and standard deviation are weights, so they are saved
+    with a model. But no optimizer trains the center, the mean or the standard deviation. The method
+    `calibrate` measures center, mean and standard deviation. The method `update` changes center,
+    mean and standard deviation. `keras_dml.models.PotatoNetwork` calls `calibrate` and `update`
+    while it trains an encoder.
 
-    Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`, float32 or
-    wider under any dtype policy. Scores are NaN for a class that is not calibrated.
+    Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`. The output
+    has the dtype float32 or wider under any dtype policy. Scores are NaN for a class that is not
+    calibrated.
 
     Args:
         classes: Number of classes. Labels are 0 to `classes - 1`.
         update_rate: Weight of a new matrix in the statistics, from 0 to 1 (beta_delta in Kim2020).
-            Default, as in the paper: the inverse of the number of matrices so far, including the
-            matrices of the calibration, so that the statistics converge. Values from 0.01 to 0.05
-            let the statistics follow a network that changes.
+            The default, as in the paper, is 1 divided by the number of matrices so far, including
+            the matrices of the calibration. With the default, the statistics converge. Values from
+            0.01 to 0.05 let the statistics follow a network that changes during training.
 
     Raises:
         ValueError: If `classes` is not a positive integer, `update_rate` is not between 0 and 1, or
@@ -82,7 +86,8 @@ class ClassPotatoes(MatrixLayer):
         return self.scores(self.log_distances(inputs, classes), classes)
 
     def log_distances(self, x: Tensor, classes: Tensor) -> Tensor:
-        """Computes logarithms of the distances between matrices and the centers of given classes.
+        """Computes the logarithmic distances between matrices and the centers of the classes
+        `classes`.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
@@ -107,16 +112,16 @@ class ClassPotatoes(MatrixLayer):
         return ops.where(count > 0, scores, float("nan"))
 
     def update(self, x: Tensor, labels: Tensor, values: Tensor) -> None:
-        """Updates the statistics of each class once with the rows of this class (Kim2020, Eqs.
-        19-21).
+        """Updates the statistics of each class once, with all rows of the batch that belong to this
+        class (Kim2020, Eqs. 19-21).
 
-        All replicas make the same update.
+        In distributed training, all replicas make the same update.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
             labels: Class ids, int32, shape `(batch,)`. -1 marks a row without a class.
-            values: Logarithm of each row's distance from the center of the row's class before the
-                update, shape `(batch,)`.
+            values: Logarithmic distance of each row from the center of its class before the update,
+                shape `(batch,)`.
         """
         x, labels, values = (gathered(tensor) for tensor in (x, labels, values))
         before = potato.Statistics(*map(ops.convert_to_tensor, self._statistics))

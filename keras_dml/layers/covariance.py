@@ -13,25 +13,26 @@ from keras_dml.layers.head import Head, full_precision
 class Covariance(Head, keras.layers.Layer):
     """Covariance matrix of the channels over the valid steps of each recording.
 
-    Use it before `BiMap` if people or actions differ in which channels move together. The unit of
-    the signal matters, because later layers have absolute lower limits of eigenvalues (`ReEig`). So
-    normalize the channels before this layer, or use `"trace_normalized"`.
+    Use this layer before `BiMap` if people or actions differ in which channels move together. The
+    unit of the signal matters, because `ReEig` raises eigenvalues to a fixed lower limit. So
+    normalize the channels before this layer, or use the estimator `"trace_normalized"`.
 
-    Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
-    Output shape: `(batch, channels, channels)`, float32 or wider under any dtype policy, in squared
-    units of the input. A change of the unit changes only the scale of the matrices if the signals
-    are between 1e-18 and 1e17 in float32 (tesla or raw counts, for example). Smaller signals give
-    entries of 0, and larger signals entries that are not finite.
+    Input shape: `(batch, time, channels)` with any number of time steps, with or without a Keras
+    mask. The mask may have any pattern. Output shape: `(batch, channels, channels)`. The output is
+    in squared units of the input, and has the dtype float32 or wider under any dtype policy. In
+    float32, a change of the signal's unit (for example, between tesla and raw counts) changes only
+    the scale of the matrices if the signals are between 1e-18 and 1e17. Smaller signals give
+    entries of 0. Larger signals give entries that are not finite.
 
     If a recording has fewer valid steps than channels, the matrix is singular unless the estimator
     uses shrinkage. The matrix of a constant recording is zero. The matrix of a recording with fewer
     than two valid steps is NaN.
 
     Args:
-        estimator: `"sample"` (divisor N - 1), `"trace_normalized"` (trace 1, without unit), `"oas"`
-            (Chen2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit2004). `"oas"` and
-            `"ledoit_wolf"` shrink the matrix toward a multiple of the identity, for short
-            recordings.
+        estimator: `"sample"` divides by N - 1. `"trace_normalized"` scales the matrix to trace 1,
+            without unit. `"oas"` (Chen2010) uses the formula of scikit-learn. `"ledoit_wolf"` is
+            the estimator of Ledoit2004. `"oas"` and `"ledoit_wolf"` shrink the matrix toward a
+            multiple of the identity, which makes the estimates for short recordings more reliable.
 
     Raises:
         ValueError: If `estimator` is unknown, or the input is not a sequence with a known number of

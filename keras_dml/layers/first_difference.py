@@ -9,13 +9,14 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class FirstDifference(keras.layers.Layer):
-    """Difference of every channel from the previous step, which removes slow drifts and keeps fast
-    rhythms.
+    """Difference between each step and the previous step, for every channel. The difference removes
+    slow drifts and keeps fast rhythms.
 
-    In EEG the drifts have a thousand times the power of the fast rhythms. `python -m zoo.eeg_bands`
-    measures how well each rhythm separates people. The output is zero for a step without a valid
-    predecessor, such as the first step and padding. The layer computes in float32 or wider under
-    any dtype policy, because half precision may not resolve a signal with a large offset.
+    In EEG, slow drifts have a thousand times as much power as fast rhythms. The command
+    `python -m zoo.eeg_bands` measures how well each rhythm separates people. The output is zero for
+    a step that has no valid previous step, such as the first step or padding. The layer computes in
+    float32 or wider under any dtype policy, because half precision may not resolve a signal with a
+    large offset.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

@@ -1,4 +1,5 @@
-"""Layer that standardizes images by fixed numbers inside the model."""
+"""Layer that standardizes images inside the model, by a fixed mean and a fixed standard
+deviation."""
 
 from typing import Any
 
@@ -13,22 +14,22 @@ from keras_dml.geometry.numerics import wide
 class FixedNormalization(keras.layers.Layer):
     """Standardization of each channel by a fixed mean and a fixed standard deviation.
 
-    The layer is a part of the model, so users pass images in [0, 1], and the budget of an
-    adversarial attack has the same unit as the images. `ChannelNormalization`, in contrast,
-    measures mean and standard deviation on training data. The layer computes in float32 or wider
+    Because the layer is part of the model, users pass images in [0, 1]. So the budget of an
+    adversarial attack is in the unit of these images. In contrast, `ChannelNormalization` measures
+    the mean and the standard deviation on training data. The layer computes in float32 or wider
     under any dtype policy.
 
-    Input and output shape: `(..., channels)`. The input is in [0, 1], the output in standard
-    deviations.
+    Input and output shape: `(..., channels)`. The input is in [0, 1]. The output is in units of the
+    standard deviation.
 
     Args:
-        mean: Mean, one number or one number per channel, in the unit of the input.
-        stddev: Standard deviation, one positive number or one positive number per channel, in the
-            unit of the input.
+        mean: Mean in the unit of the input. One number for all channels, or one number per channel.
+        stddev: Standard deviation in the unit of the input. One positive number for all channels,
+            or one positive number per channel.
 
     Raises:
-        ValueError: If a number is not finite, a standard deviation is not positive, or the count of
-            numbers is neither 1 nor the number of channels.
+        ValueError: If a number is not finite, if a standard deviation is not positive, or if an
+            argument holds neither one number nor one number per channel.
 
     Example:
         >>> float(FixedNormalization(0.5, 0.25)(np.ones((1, 2, 2, 1)))[0, 0, 0, 0])

@@ -1,4 +1,4 @@
-"""Layer that makes accelerations independent of the orientation of the sensor."""
+"""Layer that makes accelerations independent of the sensor's orientation."""
 
 import numbers
 from typing import Any
@@ -12,30 +12,30 @@ HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # number of output channels
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class GravityFrame(keras.layers.Layer):
-    """Vertical and horizontal acceleration, independent of the orientation of the sensor.
+    """Vertical and horizontal acceleration, independent of the sensor's orientation.
 
-    The layer estimates gravity as the mean of a recording (Mizell2003). The estimate is correct for
-    repeated movements such as walking. The first output channel is the vertical acceleration minus
-    gravity. `"magnitude"` adds the length of the horizontal acceleration. `"axes"` adds two
-    horizontal channels: the acceleration along the principal axis, which is the direction of
-    walking (Kunze2009), and the acceleration to the left of this axis. A principal axis has no
-    sign, so the layer defines forward as the direction in which the vertical acceleration leads the
-    horizontal acceleration. `"both"` returns the axes and then the magnitude. Rotating the sensor
-    does not change any channel. Mirroring the sensor changes only the sign of the channel to the
-    left.
+    The layer estimates gravity by the mean acceleration of a recording (Mizell2003). The estimate
+    is correct for repeated movements such as walking. The first output channel is the vertical
+    acceleration minus gravity. `"magnitude"` adds one channel with the length of the horizontal
+    acceleration vector. `"axes"` adds two horizontal channels: the acceleration along the principal
+    axis, which is the direction of walking (Kunze2009), and the acceleration to the left of this
+    axis. A principal axis can point in two directions. Forward is the direction in which the
+    horizontal acceleration follows the vertical acceleration in time. `"both"` adds the channels of
+    `"axes"` and then the channel of `"magnitude"`. Rotating the sensor does not change any channel.
+    Mirroring the sensor changes only the sign of the acceleration to the left.
 
-    Input shape: `(batch, time, 3)`, the accelerations x, y and z including gravity in any unit,
-    with or without a Keras mask. The layer passes the mask on. Output shape:
-    `(batch, time, channels)` with 3 channels for `"axes"`, 2 for `"magnitude"` and 4 for `"both"`,
-    in the unit of the input. Invalid steps become 0. The layer computes in float32 or wider under
-    any dtype policy. If a recording has no principal axis, for example because all accelerations
-    are zero, the axis depends on the sensor's orientation.
+    Input shape: `(batch, time, 3)`, with or without a Keras mask. The three channels are the
+    accelerations x, y and z including gravity, in any unit. The layer passes the mask on. Output
+    shape: `(batch, time, channels)`, in the unit of the input. The output has 3 channels for
+    `"axes"`, 2 channels for `"magnitude"` and 4 channels for `"both"`. Invalid steps become 0. The
+    layer computes in float32 or wider under any dtype policy. If a recording has no principal axis,
+    for example because all accelerations are zero, the axis depends on the sensor's orientation.
 
     Args:
         horizontal: `"axes"`, `"magnitude"` or `"both"`.
-        lag: Number of time steps by which the layer shifts the vertical against the horizontal
-            acceleration to find the forward direction. At least 1, and less than half the time
-            between two footsteps.
+        lag: Number of time steps by which the layer shifts the vertical acceleration against the
+            horizontal acceleration to find the forward direction. The lag must be at least 1, and
+            should be less than half the time between two footsteps.
 
     Raises:
         ValueError: If an argument is invalid, or the input does not have three channels.
@@ -120,10 +120,11 @@ def _perpendicular(up):
 
 def _along_principal_axis(x, y, valid):
     """Rotates two horizontal channels with mean 0, shape `(batch, time)`, so that the first channel
-    varies most."""
+    has the largest possible variance."""
     difference = mean(x * x - y * y, 1, valid, keepdims=True)  # (batch, 1)
     product = 2 * mean(x * y, 1, valid, keepdims=True)
-    # half the angle of (difference, product), without the cancellation of the half-angle formulas
+    # half the angle of the vector (difference, product), computed without the half-angle formulas,
+    # which lose digits by cancellation
     long_side = root(difference * difference + product * product, 2) + ops.abs(difference)
     is_ahead = difference >= 0
     cosine = ops.where(is_ahead, long_side, ops.abs(product))
@@ -134,11 +135,12 @@ def _along_principal_axis(x, y, valid):
 
 
 def _lead(vertical, forward, valid, lag):
-    """Measures how strongly the vertical channel leads the forward channel in time, shape
-    `(batch, 1)`.
+    """Measures how strongly the forward channel follows the vertical channel in time. Returns a
+    tensor of shape `(batch, 1)`.
 
-    The measure is the covariance of the vertical channel with the later forward channel, minus the
-    covariance of the forward channel with the later vertical channel.
+    The measure is a difference of two covariances: the covariance between the vertical channel and
+    the forward channel `lag` steps later, minus the covariance between the forward channel and the
+    vertical channel `lag` steps later.
     """
     difference = vertical[:, :-lag] * forward[:, lag:] - vertical[:, lag:] * forward[:, :-lag]
     if valid is not None:

@@ -1,4 +1,4 @@
-"""Base class and dtype of heads, the layers that output embeddings."""
+"""Base class of heads, which are the layers that output embeddings, and the dtype of heads."""
 
 from typing import Any
 
@@ -8,10 +8,9 @@ from keras_dml.geometry.numerics import wide
 
 
 class Head:
-    """Mixin for layers with a property `distance`, the distance that compares their outputs.
-
-    The mixin stores the distance on the output tensor. A loss that compares embeddings by another
-    distance can then warn.
+    """Mixin for layers with a property `distance`. Embeddings that the layer outputs are compared
+    by this distance. The mixin stores the distance on the output tensor. So a loss can warn if the
+    loss compares the embeddings by another distance.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -19,10 +18,10 @@ class Head:
 
 
 def full_precision(dtype: str | keras.DTypePolicy | None) -> str:
-    """Returns the dtype of a head under a dtype policy: the policy's dtype for variables, at least
-    float32.
+    """Returns the dtype of a head under a dtype policy. The dtype of a head is the policy's dtype
+    for variables, but at least float32.
 
-    In half precision, knots and ranks would be wrong in the third digit.
+    In half precision, the third digit of knots and ranks would be wrong.
 
     Args:
         dtype: Argument `dtype` of the layer: a dtype, a dtype policy, or None for the global

@@ -1,4 +1,5 @@
-"""Layer that stores the input contract of a model: which recordings the model accepts."""
+"""Layer that stores the input contract of a model. The contract describes the recordings that the
+model accepts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +11,14 @@ from keras_dml.contract import Contract
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InputContract(keras.layers.Layer):
-    """Identity layer that stores which recordings the model accepts.
+    """Layer that stores a description of the recordings that the model accepts. The layer returns
+    its input unchanged.
 
-    Place it directly after the model's input. `keras_dml.embed` uses the contract to check the
-    channels, length, padding and magnitude of recordings, and the sampling rate if the caller
-    passes a rate. The contract is part of the layer's configuration, so the `.keras` file, parts of
-    the model and exported files contain the contract. `keras_dml.models.with_contract` adds this
-    layer to a trained model.
+    Place the layer directly after the model's input. `keras_dml.embed` uses the contract to check
+    the channels, length, padding and magnitude of recordings. If the caller passes a sampling rate,
+    `keras_dml.embed` also checks the rate. The contract is part of the layer's configuration. So
+    every `.keras` file, every part of the model and every exported file contains the contract.
+    `keras_dml.models.with_contract` adds this layer to a trained model.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
@@ -27,12 +29,13 @@ class InputContract(keras.layers.Layer):
         min_steps: Smallest number of steps of a recording.
         max_steps: Largest number of steps of a recording. Default: no limit.
         stddev_range: Smallest and largest standard deviation of training recordings in each
-            channel, shape `(channels, 2)`, which `adapt` can measure. Default: magnitudes are not
-            checked, for example because the model standardizes each recording.
+            channel, shape `(channels, 2)`. `adapt` can measure this range. By default, magnitudes
+            are not checked, for example because the model standardizes each recording.
 
     Raises:
         TypeError: If a number of steps is not an integer.
-        ValueError: If an argument is invalid, or the input has another number of channels.
+        ValueError: If an argument is invalid, or if the input does not have the number of channels
+            that the contract names.
 
     Example:
         >>> contract = InputContract(["x", "y", "z"], "g", rate_hz=100, min_steps=64)
@@ -65,7 +68,8 @@ class InputContract(keras.layers.Layer):
             )
 
     def adapt(self, recordings: Recordings) -> None:
-        """Measures the range of the standard deviations of training recordings in each channel.
+        """Measures, for each channel, the smallest and the largest standard deviation of training
+        recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`, as long as the recordings that users

@@ -13,9 +13,9 @@ class InstanceStandardization(keras.layers.Layer):
     """Standardization of each channel of each recording to mean 0 and standard deviation 1 over the
     valid steps (instance normalization).
 
-    Use it for signals whose level depends on the day (electrode contact, amplifier). A constant
-    channel becomes 0. The layer computes in float32 or wider under any dtype policy, because half
-    precision cannot represent large numbers of steps.
+    Use this layer for signals whose level changes from day to day, for example because of electrode
+    contact or the amplifier. A constant channel becomes 0. The layer computes in float32 or wider
+    under any dtype policy, because half precision cannot represent large numbers of steps.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

@@ -17,27 +17,28 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LaggedCorrelation(Head, keras.layers.Layer):
-    """Logarithms of the channels' standard deviations, and correlations between channels at several
-    time lags: one vector per recording.
+    """One vector per recording. The vector holds the logarithms of the channels' standard
+    deviations, and the correlations between channels at several time lags.
 
-    The layer adds second-order statistics of the whole recording, which convolutions do not learn
-    if they are trained on few people. All operators of the layer are elementwise, so the layer runs
-    on every device, whereas the augmented covariance of Carrara2024 needs a matrix logarithm. This
-    layer is not from the papers.
+    The layer computes second-order statistics of the whole recording. Convolutions that are trained
+    on few people do not learn these statistics. All operators of the layer are elementwise, so the
+    layer runs on every device. In contrast, the augmented covariance of Carrara2024 needs a matrix
+    logarithm. This layer was not taken from a paper.
 
-    Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
-    Normalize the channels before this layer, because the ridge is in squared units of the channels.
-    Output shape: `(batch, channels + pairs)`, float32 or wider under any dtype policy, with
-    `channels (channels - 1) / 2` pairs at lag 0 and `channels ** 2` pairs at each positive lag.
-    Correlations are 0 at a lag that is longer than the recording. A recording without valid steps
-    gives NaN.
+    Input shape: `(batch, time, channels)` with any number of time steps, with or without a Keras
+    mask. The mask may have any pattern. Normalize the channels before this layer, because the ridge
+    is in squared units of the channels.
+    Output shape: `(batch, channels + pairs)`. The output has the dtype float32 or wider under any
+    dtype policy. There are `channels (channels - 1) / 2` pairs at lag 0, and `channels ** 2` pairs
+    at each positive lag. Correlations are 0 at a lag that is longer than the recording. The output
+    is NaN for a recording without valid steps.
 
     Args:
-        lags: Time lags at which channels are correlated: distinct whole numbers of time steps, at
-            least 0.
-        ridge: Constant that is added to each variance. The default is a hundredth of the variance
-            of a normalized channel. With a ridge of 0.1 or 0.001, the error rate of recognizing
-            people by their walk changes by less than its standard error.
+        lags: Time lags at which the layer correlates channels, in time steps. The lags must be
+            distinct whole numbers of at least 0.
+        ridge: Constant that is added to each variance. The default is a hundredth of a normalized
+            channel's variance. With a ridge of 0.1 or 0.001 instead of the default, the error rate
+            in recognizing people by their walk changes by less than its standard error.
 
     Raises:
         ValueError: If the lags or the ridge are invalid, or the input is not a sequence with a

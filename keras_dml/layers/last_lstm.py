@@ -12,13 +12,14 @@ from keras_dml._typing import Tensor
 class LastLSTM(keras.layers.Layer):
     """Stacked LSTM layers. The output is the last step of the last LSTM layer.
 
-    The layer computes the same numbers as `keras.layers.LSTM` layers and also runs on devices. The
-    layer runs one loop over the steps. It does not store a list of outputs, because a TFLite file
-    with builtin operators cannot hold a list for an unknown number of rows. In a TFLite file the
-    layer multiplies the input element by element, so that the converter does not round the first
-    kernel to 8 bits. If the scales of the channels differ by powers of ten, as for mel bands,
-    rounding the first kernel would move an embedding by 0.4 of its length. Rounding the other
-    kernels moves an embedding by 0.06 of its length.
+    The layer computes the same numbers as stacked `keras.layers.LSTM` layers, and also runs on
+    devices. The layer runs one loop over the time steps. The loop does not store a list of outputs,
+    because a TFLite file with builtin operators cannot hold a list if the number of rows is
+    unknown. In a TFLite file, the layer multiplies the input by the first kernel element by
+    element. So the converter does not round the first kernel to 8 bits. If the scales of the
+    channels differ by powers of ten, as the scales of mel bands do, rounding the first kernel would
+    change an embedding by 0.4 of the embedding's length. Rounding the other kernels changes an
+    embedding by only 0.06 of the embedding's length.
 
     Input shape: `(batch, time, channels)` with a fixed number of steps. Output shape:
     `(batch, units)`.

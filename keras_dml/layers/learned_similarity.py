@@ -1,4 +1,4 @@
-"""Layer that computes a learned similarity: a perceptron that takes two embeddings."""
+"""Layer that computes a learned similarity of two embeddings by a perceptron."""
 
 import numbers
 from collections.abc import Sequence
@@ -16,28 +16,28 @@ SYMMETRIES = ("none", "max", "mean", "absdiff")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LearnedSimilarity(keras.layers.Layer):
-    """Learned similarity S(x, y) of all pairs from two sets of embeddings, computed by a perceptron
-    from the concatenation `[x; y]` (Monteiro2020, Eq. 1).
+    """Learned similarity S(x, y) between two sets of embeddings. A perceptron computes S for each
+    pair from the concatenation `[x; y]` (Monteiro2020, Eq. 1).
 
-    S is unbounded, and a higher value means more similar. S is not symmetric, and S(x, x) has no
-    special value. The first argument x is an example or a query. The second argument y is a
-    prototype or an enrolled embedding. After training with the pair term of Monteiro2020, S is the
-    log likelihood ratio of "same class" to "different classes". S is 0 if the two hypotheses are
-    equally likely.
+    S is unbounded, and a higher value means more similar. S is not symmetric. S(x, x) is not
+    necessarily the largest value. The first argument x is an example or a query. The second
+    argument y is a prototype or an enrolled embedding. After training with the pair term of
+    Monteiro2020, S is the log likelihood ratio of two hypotheses: x and y are from the same class,
+    or x and y are from different classes. S is 0 if the two hypotheses are equally likely.
 
-    The layer does not store the concatenated pairs, and computes hidden units for one block of rows
-    of `y` at a time, also in the backward pass.
+    To save memory, the layer does not store the concatenated pairs. In the forward and the backward
+    pass, the layer computes hidden units for only one block of rows in `y` at a time.
 
-    Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider
-    under any dtype policy.
+    Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`. The output has the
+    dtype float32 or wider under any dtype policy.
 
     Args:
         hidden: Widths of the hidden layers.
-        slope: Slope of the leaky rectifiers below 0, from 0 to 1.
-        dropout: Fraction of the last hidden units that training drops, rounded to a multiple of
-            1/256. The dropped units are drawn separately for each pair.
-        symmetry: `"none"` for S(x, y), `"max"` or `"mean"` of S(x, y) and S(y, x), or `"absdiff"`
-            for a perceptron that takes `|x - y|` (Koch2015).
+        slope: Slope of the leaky rectifiers for negative numbers, from 0 to 1.
+        dropout: Fraction of the units in the last hidden layer that training drops, rounded to a
+            multiple of 1/256. The layer draws the dropped units separately for each pair.
+        symmetry: `"none"` returns S(x, y). `"max"` and `"mean"` return the maximum and the mean of
+            S(x, y) and S(y, x). `"absdiff"` uses a perceptron that takes `|x - y|` (Koch2015).
         normalize: Whether the layer first scales embeddings to length 1.
 
     Raises:
@@ -135,15 +135,15 @@ class LearnedSimilarity(keras.layers.Layer):
         return distances.NegativeSimilarity(self)
 
     def _drop(self, training):
-        """Returns the dropout function for one call, which draws a mask for each block, or None
-        without dropout."""
+        """Returns the dropout function for one call, or None if the call uses no dropout. The
+        function draws a mask for each block."""
         if not training or not self.dropout:
             return None
         seed = self.seed_generator.next()
 
         def drop(units, block):
-            # the generator changes the second number of the seed with each call, and this line
-            # changes the first number with each block
+            # The generator changes the second number of the seed at each call of the layer. This
+            # line changes the first number for each block.
             number = ops.cast(ops.stack([block, 0]), seed.dtype)
             is_kept = keep_mask(ops.shape(units), self.dropout, seed + number)
             return ops.where(is_kept, units, 0)
@@ -178,10 +178,8 @@ def _widths(hidden):
 
 def _fraction(name, value, *, closed):
     if not isinstance(value, numbers.Real) or not (0 <= value < 1 or (closed and value == 1)):
-        raise ValueError(
-            f"`{name}` must be a number from 0 to {'1' if closed else 'below 1'}. Received "
-            f"{name}={value!r}."
-        )
+        limits = "from 0 to 1" if closed else "of at least 0 and below 1"
+        raise ValueError(f"`{name}` must be a number {limits}. Received {name}={value!r}.")
     return float(value)
 
 
@@ -189,13 +187,14 @@ def keep_mask(shape: Sequence[Any], rate: float, seed: Tensor) -> Tensor:
     """Draws a boolean tensor that is True for the units that dropout keeps.
 
     The function draws only as many random bits as the rate needs. Keras draws four random bytes per
-    unit, which would take longer than the rest of a training step of a learned similarity. For
-    example, a rate of 1/4 needs two bits per unit: TensorFlow draws two bits, and JAX draws a byte.
+    unit. Drawing four bytes per unit would take longer than the rest of the learned similarity's
+    training step. For example, a rate of 1/4 needs two bits per unit. TensorFlow then draws two
+    bits per unit, and JAX draws one byte per unit.
 
     Args:
-        shape: Shape of the mask, whole numbers or, on TensorFlow, scalar tensors.
-        rate: Fraction of the units that is dropped, rounded to a multiple of 1/256 from 1/256 to
-            255/256.
+        shape: Shape of the mask, as whole numbers. On TensorFlow, scalar tensors are also possible.
+        rate: Fraction of the units that is dropped. The function rounds the rate to a multiple of
+            1/256, from 1/256 to 255/256.
         seed: Seed, a tensor of shape `(2,)`. Equal seeds give equal masks.
     """
     dropped, bits = _odds(rate)
@@ -203,14 +202,14 @@ def keep_mask(shape: Sequence[Any], rate: float, seed: Tensor) -> Tensor:
 
 
 def keep_fraction(rate: float) -> float:
-    """Returns the fraction of the units that `keep_mask` keeps on average over random draws."""
+    """Returns the fraction of the units that `keep_mask` keeps on average."""
     dropped, bits = _odds(rate)
     return 1 - dropped / 2**bits
 
 
 def _odds(rate):
-    """Returns `(dropped, bits)`, which means that `dropped` of `2 ** bits` units are dropped.
-    `bits` is 1, 2, 4 or 8."""
+    """Returns `(dropped, bits)`. On average, `dropped` of `2 ** bits` units are dropped. `bits` is
+    1, 2, 4 or 8."""
     dropped, bits = min(max(round(256 * rate), 1), 255), 8
     while bits > 1 and dropped % 2 ** (bits // 2) == 0:
         bits //= 2

@@ -13,21 +13,21 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LinearDiscriminants(Head, keras.layers.Layer):
-    """Bounded linear discriminants (LDA) of a recording's features. The outputs are compared by
-    cosine.
+    """Bounded linear discriminants (LDA) of a recording's features. The distance between two
+    outputs is their negative cosine.
 
     The layer maps a discriminant d to `limit * tanh(d / limit)`, which limits the influence of
-    unusual recordings. A new layer returns zeros. Compute its weights in closed form
-    (`keras_dml.training.discriminants`), or train them.
+    unusual recordings. A new layer returns zeros. Compute the weights in closed form by
+    `keras_dml.training.discriminants`, or train the weights.
 
-    Input shape: `(batch, features)`. Output shape: `(batch, units)`, float32 or wider under any
-    dtype policy.
+    Input shape: `(batch, features)`. Output shape: `(batch, units)`. The output has the dtype
+    float32 or wider under any dtype policy.
 
     Args:
         units: Number of discriminants.
-        limit: Largest absolute value of an output, positive. Discriminants are usually in units of
-            the standard deviation within a class. Values beyond the default of two indicate an
-            unusual recording rather than a class.
+        limit: Largest absolute value of an output, a positive number. Discriminants are usually in
+            units of the standard deviation within a class. A discriminant beyond the default limit
+            of two indicates an unusual recording rather than a difference between classes.
 
     Raises:
         ValueError: If an argument is out of range, or the inputs are not vectors of a known length.

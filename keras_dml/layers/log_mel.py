@@ -1,4 +1,4 @@
-"""Layer that computes log-mel bands of audio inside the model."""
+"""Layer that computes log-mel bands from audio inside the model."""
 
 from typing import Any
 
@@ -18,22 +18,23 @@ FLOOR = 1e-6
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogMel(_frames.AudioFrames):
-    """Logarithms of the power in mel bands, in frames of 25 ms every 10 ms (log-mel, the input of
-    the x-vector network of Snyder2018).
+    """Logarithms of the power in mel bands (log-mel). A frame of 25 ms begins every 10 ms. Log-mel
+    bands are the input of the x-vector network (Snyder2018).
 
-    The layer applies to each frame separately: pre-emphasis with factor 0.97, Hamming window,
+    The layer applies these steps to each frame: pre-emphasis with factor 0.97, Hamming window,
     Fourier transform, squared magnitude, triangular filters on the mel axis (`mel_filters`), and
     the logarithm of max(power, 1e-6). Then the layer subtracts the mean of each band over the
-    recording's frames, which removes the effects of microphone and loudness (cepstral mean
-    normalization). The layer computes in float32 or wider under any dtype policy.
+    recording's frames (cepstral mean normalization). The subtraction removes the effects of
+    microphone and loudness. The layer computes in float32 or wider under any dtype policy.
 
     A frame is valid if all samples in it are valid. The output has only whole frames, 1 + (samples
     - 400) // 160 frames at 16 kHz. TFLite runs the layer with builtin operators. Every quantization
-    keeps the layer in float, because no operator has weights that a converter would round to int8.
-    In TFLite, a convolution would take less than half the time (0.5 instead of 1.2 ms per second of
-    audio), but rounding the convolution's weights would change quiet bands by 10 log units.
+      keeps the layer in float, because no operator of the layer has weights that a converter would
+      round to int8. A convolution instead of the Fourier transform would take less than half the
+      time in TFLite (0.5 instead of 1.2 ms per second of audio). But rounding the convolution's
+      weights would change quiet bands by 10 log units.
 
-    Input shape: `(batch, samples, 1)`, samples in [-1, 1], with or without a Keras mask. Output
+    Input shape: `(batch, samples, 1)` with samples in [-1, 1], with or without a Keras mask. Output
     shape: `(batch, frames, bands)`.
 
     Args:
@@ -88,8 +89,8 @@ class LogMel(_frames.AudioFrames):
 
     def _log_power(self, frames):
         before = ops.concatenate([frames[..., :1], frames[..., :-1]], axis=-1)
-        # This is x - 0.97 y. In float16 the rounding error of 0.97 would be one percent of 0.03, by
-        # which low frequencies are multiplied.
+        # The result is x - 0.97 y. Low frequencies are multiplied by about 0.03. In float16, the
+        # rounding error of 0.97 would be one percent of 0.03.
         emphasized = frames - before + EMPHASIS_LOSS * before
         windowed = emphasized * ops.cast(self.window, frames.dtype)
         # TensorFlow's rfft does not pad the frames of an empty batch
@@ -135,9 +136,10 @@ class LogMel(_frames.AudioFrames):
 def mel_filters(
     transform: int, bands: int, rate: int = 16000, low: float = 20.0, high: float = 7600.0
 ) -> np.ndarray:
-    """Returns triangular filters of height 1 on the mel axis, 2595 log10(1 + f / 700).
+    """Returns triangular filters of height 1 on the mel axis. A frequency f in Hz corresponds to
+    2595 log10(1 + f / 700) mel.
 
-    Each triangle reaches from the previous peak to the next peak.
+    Each triangle extends from the previous triangle's peak to the next triangle's peak.
 
     Args:
         transform: Length of the Fourier transform, in samples.
@@ -150,12 +152,12 @@ def mel_filters(
         Weights for the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
 
     Raises:
-        ValueError: If the edges are not within 0 and half the rate, or a band is so narrow that no
-            frequency of the transform falls into it.
+        ValueError: If an edge is not between 0 and half the rate, or if a band is so narrow that it
+            contains no frequency of the Fourier transform.
     """
     if not 0 <= low < high <= rate / 2 or bands < 1:
         raise ValueError(
-            f"`bands` must be at least 1, and `low` and `high` from 0 to {rate / 2:g} Hz. "
+            f"`bands` must be at least 1, and `low` and `high` must be from 0 to {rate / 2:g} Hz. "
             f"Received bands={bands}, low={low}, high={high}, rate={rate}."
         )
     edges = np.linspace(_mel(low), _mel(high), bands + 2)[:, None]
@@ -166,8 +168,8 @@ def mel_filters(
     if (filters.max(axis=1) == 0).any():
         raise ValueError(
             f"{bands} bands between {low:g} and {high:g} Hz are too many, because the lowest "
-            "bands contain no frequency of the Fourier transform. Its frequencies are "
-            f"{rate / transform:g} Hz apart. Reduce `bands`."
+            "bands contain no frequency of the Fourier transform. The frequencies of the transform "
+            f"are {rate / transform:g} Hz apart. Reduce `bands`."
         )
     return filters
 

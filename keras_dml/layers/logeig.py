@@ -10,24 +10,24 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogEig(MatrixLayer):
-    """Matrix logarithm, which maps positive definite matrices to the flat space of symmetric
-    matrices (Huang2017).
+    """Matrix logarithm (Huang2017). The logarithm maps positive definite matrices to symmetric
+    matrices, which form a flat space.
 
     Put `TangentVector` after this layer. Euclidean distances between the resulting vectors are
     log-Euclidean distances (Kim2020, Eq. 4) between the matrices. `TangentMap` combines `BiMap`,
     `LogEig` and `TangentVector` in one layer.
 
     Input and output shape: `(batch, ..., n, n)`. Only the symmetric part of the input is used. The
-    output is symmetric, float32 or wider under any dtype policy, and finite for every finite input.
-    The layer raises eigenvalues below a lower limit, including zero and negative eigenvalues, to
-    the limit.
+    output is symmetric, and finite for every finite input. The output has the dtype float32 or
+    wider under any dtype policy. If an eigenvalue is below a lower limit, the layer replaces the
+    eigenvalue by the limit. So zero and negative eigenvalues are allowed.
 
     Args:
         epsilon: Lower limit of the eigenvalues, in squared units of the signal. The layer computes
-            `ReEig(epsilon)` and the logarithm with one eigendecomposition, in half the time of two
-            layers. Default: the smallest limit that keeps the logarithm finite, which is machine
-            epsilon times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm of the
-            matrix).
+            `ReEig(epsilon)` and the logarithm with one eigendecomposition, and takes half as long
+            as two layers. The default is the smallest limit that keeps the logarithm finite:
+            machine epsilon times the largest eigenvalue. For `"polynomial"`, the default is 1e-6
+            times the norm of the matrix.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition.
 
     Raises:

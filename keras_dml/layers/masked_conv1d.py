@@ -15,24 +15,24 @@ class MaskedConv1D(keras.layers.Conv1D):
     """`keras.layers.Conv1D` with stride 1 that sets masked steps to zero before the convolution and
     passes the mask on.
 
-    Keras's own layer drops the mask, so that bias and activations leak from the padding into the
-    recording. In this layer, masked steps are zero in the same way as the padding of `"same"`. So
-    the outputs for a padded batch equal the outputs for the single recordings. With `"valid"`, an
-    output step is valid if all input steps under the kernel are valid.
+    Keras's own layer drops the mask, so that nonzero values leak from the padding into the
+    recording in later layers. This layer sets masked steps to zero, as the option `"same"` does at
+    the ends of a recording. So a recording has the same output in a padded batch as it has alone.
+    With `"valid"`, an output step is valid if all input steps under the kernel are valid.
 
     Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`. With `"valid"`,
-    the time is shorter by `(kernel_size - 1) * dilation_rate`.
+    the output has `(kernel_size - 1) * dilation_rate` fewer time steps.
 
     Args:
         filters: Number of output channels.
-        kernel_size: Number of steps of the kernel.
+        kernel_size: Number of time steps that the kernel covers, without dilation.
         strides: Must be 1. The argument exists because Keras writes it into configurations.
         padding: `"same"` or `"valid"`.
         **kwargs: Further arguments of `keras.layers.Conv1D`.
 
     Raises:
-        ValueError: If `strides` or `padding` has another value, or, with `"valid"`, a recording of
-            known length is shorter than the kernel.
+        ValueError: If `strides` or `padding` has an invalid value. With `"valid"`, a recording of
+            known length that is shorter than the kernel also raises this error.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class MaskedConv1D(keras.layers.Conv1D):
         for name, value in (("strides", strides), ("padding", padding)):
             if value not in OPTIONS[name]:
                 raise ValueError(
-                    "`strides` of MaskedConv1D must be 1, and `padding` 'same' or 'valid'. "
+                    "`strides` of MaskedConv1D must be 1, and `padding` must be 'same' or 'valid'. "
                     f"Received {name}={value!r}. To shorten a sequence, use "
                     "`keras_dml.layers.MaskedAveragePooling1D`."
                 )

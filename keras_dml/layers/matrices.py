@@ -13,11 +13,12 @@ SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 
 
 class MatrixLayer(keras.layers.Layer):
-    """Base class of layers that take symmetric matrices, `(batch, ..., n, n)`, of a known size n.
+    """Base class of layers that take symmetric matrices. The input has shape `(batch, ..., n, n)`
+    with a known n.
 
-    Input, computation and output are in float32 or wider under any dtype policy, because half
+    Input, computation and output have the dtype float32 or wider under any dtype policy. Half
     precision cannot represent the small eigenvalues on which logarithms depend. The layer drops a
-    mask, because matrices have no time axis.
+    Keras mask, because matrices have no time axis.
     """
 
     takes_matrices = True  # a model that begins with this layer takes matrices
@@ -44,7 +45,7 @@ class MatrixLayer(keras.layers.Layer):
 
 
 def functions(name: str) -> types.ModuleType:
-    """Returns the module with the functions `rectify`, `log` and `rectify_log` of a solver.
+    """Returns the module that contains a solver's functions `rectify`, `log` and `rectify_log`.
 
     Raises:
         ValueError: If the name is unknown.

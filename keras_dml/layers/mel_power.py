@@ -1,4 +1,4 @@
-"""Layer that computes the power in mel bands of audio inside the model."""
+"""Layer that computes the power of audio in mel bands inside the model."""
 
 from typing import Any
 
@@ -17,18 +17,17 @@ LOG_STEP = np.log(6.4) / 27  # increase of the log frequency per mel above LINEA
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MelPower(_frames.AudioFrames):
-    """Power in mel bands as in `librosa.feature.melspectrogram`, in frames of 25 ms every 10 ms
-    (the input of Resemblyzer's encoder, Wan2018).
+    """Power in mel bands as in `librosa.feature.melspectrogram`. A frame of 25 ms begins every 10
+    ms. The power in these bands is the input of Resemblyzer's encoder (Wan2018).
 
-    The layer applies to each frame separately: periodic Hann window, Fourier transform of the
-    length of the frame, squared magnitude, and triangular filters of unit area on Slaney's mel axis
-    from 0 to half the rate. The output is neither a logarithm nor centered. The layer computes in
-    float32 or wider under any dtype policy. The first frame begins at the first sample
-    (`center=False` in librosa), and the output has only whole frames. A frame is valid if all
-    samples in it are valid.
+    The layer applies these steps to each frame: periodic Hann window, Fourier transform without
+    padding, squared magnitude, and triangular filters of area 1 on Slaney's mel axis from 0 to half
+    the rate. The layer computes no logarithm, and subtracts no mean. The layer computes in float32
+    or wider under any dtype policy. The first frame begins at the first sample (`center=False` in
+    librosa), and the output has only whole frames. A frame is valid if all samples in it are valid.
 
-    Input shape: `(batch, samples, 1)`, with or without a Keras mask. Output shape: `(batch,
-    frames, bands)`, in units of the squared samples per hertz.
+    Input shape: `(batch, samples, 1)`, with or without a Keras mask. Output shape: `(batch, frames,
+    bands)`, in the squared unit of the samples, per hertz.
 
     Args:
         bands: Number of mel bands.
@@ -74,8 +73,9 @@ class MelPower(_frames.AudioFrames):
 
 
 def slaney_filters(transform: int, bands: int, rate: int) -> np.ndarray:
-    """Returns triangular filters of unit area, linear in Hz, with edges equally spaced on Slaney's
-    mel axis (linear up to 1 kHz, logarithmic above).
+    """Returns triangular filters of area 1, whose sides are linear in Hz. The edges of the
+    triangles are equally spaced on Slaney's mel axis. This axis is linear up to 1 kHz and
+    logarithmic above.
 
     Args:
         transform: Length of the Fourier transform, in samples.

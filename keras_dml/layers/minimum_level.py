@@ -8,15 +8,16 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
 SILENT = 1e-8  # root mean square below which the gain is constant
-# Number of steps in a partial sum of squares. A device adds numbers one after the other. In
-# float32, a single sum of 50,000 squares loses five digits, whereas sums of blocks of this size
-# lose one digit.
+# Number of steps in a partial sum of squares. A device adds numbers one after another. In float32,
+# a single sum over 50,000 squares loses five digits. If the squares are first summed in blocks of
+# 256 steps, and then the sums are added, only one digit is lost.
 BLOCK = 256
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MinimumLevel(keras.layers.Layer):
-    """Amplification of quiet recordings to a minimum level, the root mean square over valid steps.
+    """Layer that amplifies each quiet recording to a minimum level. The level of a recording is the
+    root mean square over its valid steps.
 
     The layer does not change louder recordings, and computes in float32 or wider under any dtype
     policy.

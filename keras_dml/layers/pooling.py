@@ -15,13 +15,14 @@ MODES = ("max", "mean")
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(Head, keras.layers.Layer):
     """Maximum or mean of each filter over the valid steps (global max or average pooling). The
-    layer returns one vector per recording, and the vectors are compared by cosine.
+    layer returns one vector per recording. The distance between two vectors is their negative
+    cosine.
 
     The layer is the baseline for quantile layers (Abdelwahab2019, section 5.3, method MP-NPL).
 
     Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape:
-    `(batch, filters)`, float32 or wider under any dtype policy. A recording without a valid step
-    gives NaN.
+    `(batch, filters)`. The output has the dtype float32 or wider under any dtype policy. A
+    recording without a valid step gives NaN.
 
     Args:
         mode: `"max"` or `"mean"`.
@@ -63,7 +64,8 @@ class SequencePooling(Head, keras.layers.Layer):
 
 def _max(x, axis, mask=None):
     x = x if mask is None else ops.where(mask, x, -3e38)
-    # without an initial value, an eager maximum over zero recordings raises an error on TensorFlow
+    # Without an initial value, TensorFlow raises an error for an eager maximum over zero
+    # recordings.
     return ops.max(x, axis=axis, **({"initial": -float("inf")} if x.shape[0] == 0 else {}))
 
 
@@ -72,10 +74,10 @@ class MaskedAveragePooling1D(keras.layers.Layer):
     """Average of the valid steps in each window of a sequence.
 
     Window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`. The last window may be
-    shorter. Windows start at the first step and masked steps do not count, so padding does not
-    change the output. In contrast, Keras's strided pooling averages over padding too. In Keras's
-    strided convolutions with the padding `"same"`, the windows shift if the length of the batch
-    changes. A window is valid if it holds a valid step.
+    shorter. The first window starts at the first step, and masked steps do not count. So padding
+    does not change the output. In contrast, Keras's strided pooling also averages over padding. In
+    Keras's strided convolutions with the padding `"same"`, the windows shift if the batch is padded
+    to another length. A window is valid if it contains at least one valid step.
 
     Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
 
@@ -113,8 +115,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
     def _same_is_right_aligned(self):
         """Returns True if Keras's `"same"` pads only on the right.
 
-        The padding `"same"` puts half of the padded steps on the left, rounded down. If `pool_size`
-        is at most 2, at most one padded step is needed, so no padded step is on the left.
+        The padding `"same"` puts half of the padded steps, rounded down, on the left. If
+        `pool_size` is at most 2, at most one padded step is needed, so no padded step is on the
+        left.
         """
         return self.pool_size <= 2
 

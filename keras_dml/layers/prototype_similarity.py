@@ -20,7 +20,8 @@ from keras_dml.layers.learned_similarity import LearnedSimilarity
 INITS = ("normal", "first_mean")
 ROWS = ("prototypes", "visits", "counts", "added")
 SPREAD = ("whitening", "spread")
-# Weight of equal variances in the covariance of a class, chosen with `zoo.new_classes`.
+# Weight by which the covariance of the examples is shrunk toward equal variances. The value was
+# chosen with `zoo.new_classes`.
 SHRINKAGE = 0.5
 _OPTIONS = ("hidden", "slope", "dropout", "symmetry", "normalize")
 
@@ -30,32 +31,33 @@ class PrototypeSimilarity(keras.layers.Layer):
     """Learned similarities S(z, c) between embeddings z and the prototype c of each class
     (Monteiro2020, Eq. 1).
 
-    A prototype is an exponential moving average (EMA) of the embeddings of its class. Prototypes
-    are saved with the model. `update` moves the prototypes, and no optimizer trains them. Classes
-    can be changed without training: `add_classes` appends classes, `remove_classes` deletes
-    classes, and `set_prototypes` replaces all classes. The function
-    `keras_dml.geometry.prototypes.balanced` computes the scores of added classes, because S alone
-    hardly ever prefers an added class. `keras_dml.models.PrototypicalClassifier` trains the layer
-    together with an encoder.
+    A prototype is an exponential moving average (EMA) of its class's embeddings. Prototypes are
+    saved with the model. The method `update` moves the prototypes, and no optimizer trains them.
+    Three methods change the classes without training: `add_classes` appends classes,
+    `remove_classes` deletes classes, and `set_prototypes` replaces all classes. If classes have
+    been added, `keras_dml.geometry.prototypes.balanced` computes the scores of all classes, because
+    S alone hardly ever prefers an added class. `keras_dml.models.PrototypicalClassifier` trains the
+    layer together with an encoder.
 
-    Three weights describe the classes: `prototypes`, `visits` (the number of updates of each
-    prototype) and `counts` (the number of embeddings whose mean is the prototype, or 0 for a moving
-    average). `refit` and `add_classes` also measure how far examples spread around the mean of
-    their class. When the spread has been measured, `has_spread` is True, and the layer has three
-    more weights. `added` is 1 for each class that was added and has not been trained since then.
-    `whitening` is a matrix that makes the spread equal in all directions. `spread` is the mean
-    squared length of a whitened difference between an example and the mean of its class, or 0 if it
-    is unknown.
+    Three weights describe the classes: `prototypes`, `visits` and `counts`. `visits` counts the
+    updates of each prototype. `counts` is the number of embeddings whose mean is the prototype, or
+    0 if the prototype is a moving average. `refit` and `add_classes` also measure how far examples
+    spread around the mean of their class. After the spread has been measured, `has_spread` is True,
+    and the layer has three more weights. `added` is 1 for each class that was added after training
+    and has not been trained since. `whitening` is a matrix that makes the spread equal in all
+    directions. `spread` is the mean squared length of the whitened difference between an example
+    and the mean of its class. If the spread is unknown, `spread` is 0.
 
-    Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, unbounded logits of
-    the classes, float32 or wider under any dtype policy.
+    Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`. The output holds
+    unbounded logits of the classes, and has the dtype float32 or wider under any dtype policy.
 
     Args:
         classes: Number of classes, at least 1. Labels are 0 to `classes - 1`.
-        decay: Weight of the old prototype in an update (lambda in Monteiro2020), from 0 to 1.
-        init: Prototypes before training: `"normal"` for normally distributed random numbers as in
-            Monteiro2020, or `"first_mean"` for the mean of a class in the first batch with this
-            class.
+        decay: Weight of the old prototype when a prototype is updated, from 0 to 1 (lambda in
+            Monteiro2020).
+        init: Prototypes before training. `"normal"` draws normally distributed random numbers, as
+            in Monteiro2020. `"first_mean"` sets a prototype to the mean of its class in the first
+            batch that contains the class.
         class_names: Names of the classes. Default: `"0"`, `"1"`, ...
         **options: Arguments that are passed to `LearnedSimilarity`: `hidden`, `slope`, `dropout`,
             `symmetry`, `normalize`.
@@ -126,10 +128,11 @@ class PrototypeSimilarity(keras.layers.Layer):
         return prototypes.balanced(similarities, z, rows, added > 0, *rest)
 
     def update(self, z: Tensor, labels: Tensor) -> None:
-        """Moves the prototype of each class in a batch toward the mean of the class's embeddings,
-        by an exponential moving average (Monteiro2020, Algorithm 1).
+        """Moves the prototype of each class in a batch toward the mean of the class's embeddings in
+        the batch. The prototypes are exponential moving averages (Monteiro2020, Algorithm 1).
 
-        All replicas make the same update. No gradient passes through the update.
+        In distributed training, all replicas make the same update. No gradient passes through the
+        update.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
@@ -155,14 +158,14 @@ class PrototypeSimilarity(keras.layers.Layer):
         *,
         counts: ArrayLike | None = None,
     ) -> None:
-        """Replaces all classes by classes with new prototypes.
+        """Replaces all classes by new classes with the given prototypes.
 
         Args:
             values: Prototypes, shape `(classes, features)`.
-            class_names: Name of the class of each row. Default: the current names, so the number of
-                classes stays the same.
-            counts: For each row, the number of embeddings whose mean is this row. `extend_class`
-                needs these numbers. Default: the numbers are unknown.
+            class_names: Class name of each row. By default, the names stay the same, and so does
+                the number of classes.
+            counts: Number of embeddings whose mean is the row, for each row. `extend_class` needs
+                the number for each row. By default, the numbers are unknown.
 
         Raises:
             ValueError: If the number of features is wrong, a value is not finite, the number of
@@ -188,11 +191,11 @@ class PrototypeSimilarity(keras.layers.Layer):
         embeddings.
 
         The prototypes and similarities of the old classes stay the same bit for bit. The nearest
-        class mean decides between old and added classes (see
+        class mean decides whether an input gets an old or an added class (see
         `keras_dml.geometry.prototypes.balanced`). The distances from class means are whitened by
-        the spread of the old classes' examples, which `refit` measures. Without `refit`, the spread
-        is measured on the support embeddings if a class has at least two support embeddings.
-        Without a measured spread the distances are Euclidean.
+        the spread that `refit` measured on the examples of the old classes. If `refit` was not
+        called, and a new class has at least two support embeddings, the method measures the spread
+        on the support embeddings. Without a measured spread, the distances are Euclidean.
 
         Args:
             class_names: Names of the new classes.
@@ -200,9 +203,9 @@ class PrototypeSimilarity(keras.layers.Layer):
             labels: Class of each row, shape `(count,)`, as names or as indices of `class_names`.
 
         Raises:
-            ValueError: If a class with a name exists already, a name appears twice, a class has no
-                row, a label is not among the new classes, or a row is not finite. The layer then
-                stays unchanged.
+            ValueError: If an existing class already has a name in `class_names`, a name appears
+                twice, a class has no row, a label is not among the new classes, or a row is not
+                finite. The layer then stays unchanged.
         """
         names = _new_names(class_names, self.class_names)
         z = self._checked(z, "z")
@@ -214,14 +217,14 @@ class PrototypeSimilarity(keras.layers.Layer):
         self._assign([*self.class_names, *names], **rows, **spread)
 
     def extend_class(self, class_name: str, z: ArrayLike) -> None:
-        """Adds further support embeddings to the mean of a class.
+        """Adds support embeddings to the mean that is a class's prototype.
 
         Args:
             class_name: Name of a class whose prototype is the mean of a known number of embeddings.
             z: Embeddings, shape `(count, features)`.
 
         Raises:
-            ValueError: If the class does not exist, or the prototype is a moving average from
+            ValueError: If the class does not exist, or if its prototype is a moving average from
                 training instead of the mean of a known number of embeddings.
         """
         if class_name not in self.class_names:
@@ -247,8 +250,8 @@ class PrototypeSimilarity(keras.layers.Layer):
     def remove_classes(self, class_names: Sequence[str]) -> list[int]:
         """Removes the prototypes, visits, counts and names of classes.
 
-        The prototypes of the remaining classes stay the same bit for bit. The ids of later classes
-        decrease, because ids are indices of `class_names`.
+        The prototypes of the remaining classes stay the same bit for bit. The ids of the classes
+        after a removed class decrease, because ids are indices of `class_names`.
 
         Args:
             class_names: Names of the classes to remove. At least one class must remain.
@@ -301,7 +304,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         return [name for name, count in zip(self.class_names, visits, strict=True) if not count]
 
     def make_room(self, class_names: Sequence[str], has_spread: bool) -> None:
-        """Creates weights with the same shapes as in a saved model file.
+        """Creates weights that have the same shapes as the weights in a saved model file.
 
         Args:
             class_names: Names of the classes in the file.
@@ -341,7 +344,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return layer
 
     def _make_state(self, features, classes, has_spread):
-        """Replaces the weights whose shapes change by new weights, always in the same order."""
+        """Replaces the weights whose shapes change by new weights. The new weights are always
+        created in the same order."""
         shapes = {"prototypes": (classes, features), "visits": (classes,), "counts": (classes,)}
         if has_spread:
             shapes |= {"added": (classes,), "whitening": (features, features), "spread": ()}
@@ -367,8 +371,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.has_spread = has_spread
 
     def _state(self):
-        """Returns a dictionary of NumPy arrays, keyed by name, with the weights that have one row
-        per class.
+        """Returns the weights that have one row per class, as a dictionary from names to NumPy
+        arrays.
 
         `added` is all zeros if no class has been added.
         """
@@ -377,8 +381,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return {"added": np.zeros(self.classes), **state}
 
     def _spread_or(self, differences, classes):
-        """Returns a dictionary with new values of `whitening` and `spread`, or an empty dictionary
-        if the spread is known already.
+        """Returns a dictionary with new values of `whitening` and `spread`. The dictionary is empty
+        if the spread is already known.
 
         Args:
             differences: Differences between embeddings and the means of their classes, shape
@@ -393,8 +397,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return {} if measured is None else dict(zip(SPREAD, measured, strict=True))
 
     def _assign(self, names, **values):
-        """Assigns new values to the weights of the state. If the number or the shapes of weights
-        change, new weights are created."""
+        """Assigns new values to the weights that describe the classes. If the number or the shapes
+        of the weights change, creates new weights."""
         has_spread = self.has_spread or "whitening" in values
         if (len(names), has_spread) != (self.prototypes.shape[0], self.has_spread):
             if self.has_spread:
@@ -436,7 +440,7 @@ def _distinct_names(names, rows=None):
     repeated = [name for name, count in collections.Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
-            f"`class_names` must be different names. Names that appear twice: {repeated[:8]}."
+            f"`class_names` must contain each name once. Names that appear twice: {repeated[:8]}."
         )
     return names
 
@@ -445,8 +449,8 @@ def _new_names(names, present):
     """Checks the names of classes that are added to existing classes, and returns a list of names.
 
     Raises:
-        ValueError: If `names` is empty, a name appears twice, or a class with a name exists
-            already.
+        ValueError: If `names` is empty, a name appears twice, or an existing class already has a
+            name in `names`.
     """
     names = _distinct_names(names)
     if not names:
@@ -510,20 +514,21 @@ def _class_means(z, labels, names):
 
 def _whitening(differences, classes, shrinkage):
     """Computes a matrix that makes the spread of examples around class means equal in all
-    directions (linear discriminants, Fisher1936), from a covariance with shrinkage toward equal
-    variances.
+    directions (linear discriminants, Fisher1936). The function shrinks the covariance of the
+    examples toward equal variances.
 
     Args:
         differences: Differences between embeddings and the means of their classes, shape
             `(count, features)`.
         classes: Number of classes in `differences`.
-        shrinkage: Smallest weight of equal variances, from 0 to 1. The weight is larger if there
-            are few examples compared with the number of features.
+        shrinkage: Smallest weight by which the covariance is shrunk toward equal variances, from 0
+            to 1. The function uses a larger weight if there are few examples compared with the
+            number of features.
 
     Returns:
-        `(W, spread)`: the whitening matrix W, shape `(features, features)`, and the mean of
-        `|W'd|^2` over differences d. The result is None if all differences are 0 or no class has
-        two examples.
+        `(W, spread)`. W is the whitening matrix, shape `(features, features)`. `spread` is the mean
+        of `|W'd|^2` over all differences d. The result is None if all differences are 0 or no class
+        has two examples.
     """
     count, features = differences.shape
     if count <= classes or not differences.any():

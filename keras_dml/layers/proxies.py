@@ -11,20 +11,22 @@ from keras_dml.layers.head import full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class Proxies(keras.layers.Layer):
-    """Squared distances, on the unit sphere, between embeddings and one learned proxy per class
-    (MovshovitzAttias2017).
+    """Squared distances between embeddings and one learned proxy per class, after scaling
+    embeddings and proxies to length 1 (MovshovitzAttias2017).
 
     To train with `keras_dml.losses.ProxyNCALoss` (proxy NCA), put this layer after the encoder. The
-    layer's inputs are the embeddings, so publish only the encoder. The proxies are weights of the
-    layer and are saved with the model.
+    embeddings are the inputs of this layer, not the outputs. So publish only the encoder, without
+    the layer `Proxies`. The proxies are weights of the layer and are saved with the model.
 
     Input shape: `(batch, features)`, vectors of any length.
 
-    Output shape: `(batch, classes)`, float32 or wider under any dtype policy, in [0, 4] up to
-    rounding. A zero vector has no direction, so it has the distance 2 from every proxy.
+    Output shape: `(batch, classes)`. The distances are in [0, 4] up to rounding, and have the dtype
+    float32 or wider under any dtype policy. A zero vector has no direction, so it has the distance
+    2 from every proxy.
 
     Args:
-        classes: Number of classes and of proxies, at least 2. Labels are 0 to `classes - 1`.
+        classes: Number of classes, at least 2. The layer has one proxy per class. Labels are 0 to
+            `classes - 1`.
 
     Raises:
         ValueError: If `classes` is not an integer of at least 2, or the input is not a batch of

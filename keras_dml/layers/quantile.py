@@ -1,4 +1,4 @@
-"""Layer that computes quantile functions of activations over time."""
+"""Layer that computes the quantile function of each filter's activations over time."""
 
 import numbers
 from typing import Any
@@ -12,19 +12,21 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class QuantileLayer(Head, keras.layers.Layer):
-    """Quantile function of each filter over time, at learned knots (quantile pooling;
+    """Values of each filter's quantile function over time, at learned knots (quantile pooling;
     Abdelwahab2019, Eqs. 2-5).
 
-    Use it as the last layer of a sequence encoder instead of max or average pooling. An embedding
-    describes the distribution of each filter's activations over time, and the distance between two
-    embeddings is a sum of Wasserstein distances.
+    Use this layer as the last layer of a sequence encoder instead of max or average pooling. The
+    output is an embedding that describes the distribution of each filter's activations over time.
+    The distance between two embeddings is a sum of Wasserstein distances.
 
-    Input shape: `(batch, time, filters)`, any time, with or without a Keras mask of any pattern.
+    Input shape: `(batch, time, filters)` with any number of time steps, with or without a Keras
+    mask. The mask may have any pattern.
 
-    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider under any dtype policy. Rows 0
-    to `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters. The
-    last row holds the knots. With `flatten=True` the output has shape `(batch, filters * knots)`
-    and holds only the values at the learned knots, ordered by filter.
+    Output shape: `(batch, filters + 1, knots + 2)`. The output has the dtype float32 or wider under
+    any dtype policy. Rows 0 to `filters - 1` hold the values of the quantile functions at the knots
+    0, s_1, ..., s_M, 1, in units of the filters. The last row holds the knots. With `flatten=True`
+    the output has shape `(batch, filters * knots)` and holds only the values at the learned knots,
+    ordered by filter.
 
     The embedding of a recording without a valid step is NaN.
 
@@ -32,12 +34,12 @@ class QuantileLayer(Head, keras.layers.Layer):
         knots: Number M of learned knots.
         p: Order of the Wasserstein distance that the property `distance` returns (Abdelwahab2019,
             Eq. 9).
-        flatten: Whether to return one vector per recording. The vectors are compared by cosine
-            (Abdelwahab2019, section 5.3, methods QP-NPL and QP-CLS).
-        host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
-            CPU but is not a graph operation. Default: True only if TensorFlow trains on a CPU.
-            Inference, export and steps that XLA compiles (`jit_compile=True`) never sort on the
-            host.
+        flatten: Whether to return one vector per recording. The property `distance` then compares
+            vectors by cosine (Abdelwahab2019, section 5.3, methods QP-NPL and QP-CLS).
+        host_sort: Whether training sorts with NumPy on the host. Sorting with NumPy is several
+            times faster on a CPU, but is not a graph operation. The default is True if TensorFlow
+            trains on a CPU, and False otherwise. Inference, export and steps that XLA compiles
+            (`jit_compile=True`) never sort on the host.
 
     Raises:
         ValueError: If `knots` is not a positive integer, `p` is below 1, or the input is not a
@@ -88,7 +90,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         return host.is_faster() if self.host_sort is None else self.host_sort
 
     def knot_values(self) -> Tensor:
-        """Returns the learned knots from 0 to 1, shape `(knots + 2,)`."""
+        """Returns 0, the learned knots, and 1, in ascending order. The shape is `(knots + 2,)`."""
         return quantile.knots(self.alpha)
 
     def call(self, inputs: Tensor, mask: Tensor | None = None, training: bool = False) -> Tensor:

@@ -12,25 +12,28 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ReEig(Head, MatrixLayer):
-    """Eigenvalue rectification U max(L, epsilon) U', the nonlinearity of SPD networks (Huang2017).
+    """Eigenvalue rectification U max(L, epsilon) U' of a symmetric matrix U L U' (Huang2017). ReEig
+    is the nonlinearity of SPD networks.
 
-    The output is positive definite with a bounded condition number for every symmetric input, also
-    for singular and indefinite matrices. The output is NaN for a matrix that holds NaN.
+    The output is positive definite for every symmetric input, even for singular and indefinite
+    matrices. The condition number of the output is bounded. The output is NaN for a matrix that
+    holds NaN.
 
     Input and output shape: `(batch, ..., n, n)`. Only the symmetric part of the input is used. The
-    output is symmetric, float32 or wider under any dtype policy. The gradient is exact, also for
-    equal eigenvalues. An eigenvalue that equals epsilon has gradient 0.
+    output is symmetric, and has the dtype float32 or wider under any dtype policy. The gradient is
+    exact, even if eigenvalues are equal. An eigenvalue that equals epsilon has gradient 0.
 
     Args:
-        epsilon: Smallest eigenvalue of the result, an absolute number in squared units of the
-            signal. Bring the matrices to a common scale first (`Covariance("trace_normalized")`, or
-            channels of standard deviation 1). The default is the value of Kim2020, section 4.
-            `distances.AffineInvariant` raises an error for float32 matrices whose largest
-            eigenvalue exceeds 2,000,000 times the smallest eigenvalue, because float32 cannot
-            represent eigenvalues that differ this much.
+        epsilon: Smallest eigenvalue of the result, in squared units of the signal. The limit does
+            not adapt to the scale of the matrices. So bring the matrices to a common scale first,
+            by `Covariance("trace_normalized")` or by channels with standard deviation 1. The
+            default is the value of Kim2020, section 4. `distances.AffineInvariant` raises an error
+            if the largest eigenvalue of a float32 matrix exceeds 2,000,000 times its smallest
+            eigenvalue. The dtype float32 cannot represent eigenvalues that differ by a larger
+            factor.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition. The
-            polynomial solver uses only products of matrices. Models with the two solvers have the
-            same weights (see `keras_dml.models.with_solver`).
+            polynomial solver uses only products of matrices. `keras_dml.models.with_solver` changes
+            the solver of a model without changing the weights.
 
     Raises:
         ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not

@@ -1,4 +1,4 @@
-"""Layer for batch normalization on the manifold of positive definite matrices."""
+"""Layer that normalizes batches on the manifold of positive definite matrices."""
 
 from typing import Any
 
@@ -16,20 +16,20 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 class RiemannianBatchNormalization(Head, MatrixLayer):
     """Batch normalization that moves positive definite matrices to a learned mean (Brooks2019).
 
-    The layer maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training, G is the mean of the
-    batch, computed by one Karcher step from the arithmetic mean. No gradient passes through G. In
-    inference, G is the running mean. B is learned and is the exponential of a free symmetric
-    matrix, so B stays positive definite with every optimizer. Use the layer between `BiMap` and
-    `ReEig` if sessions or amplifiers change the mixture of channels. The layer may lower
-    eigenvalues, so put `ReEig` after this layer.
+    The layer maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training, G is an approximate mean
+    of the batch: the result of one Karcher step from the arithmetic mean. No gradient passes
+    through G. In inference, G is the running mean. B is learned. The layer stores the matrix
+    logarithm of B, so B stays positive definite with every optimizer. Use this layer between
+    `BiMap` and `ReEig` if the mixture of channels changes between sessions or amplifiers. Put
+    `ReEig` after this layer, because this layer may lower eigenvalues.
 
-    Input and output shape: `(batch, ..., n, n)`, positive definite matrices. The output is float32
-    or wider under any dtype policy. The computation of the mean raises eigenvalues below the
-    rounding error to the rounding error.
+    Input and output shape: `(batch, ..., n, n)`, positive definite matrices. The output has the
+    dtype float32 or wider under any dtype policy. To compute the mean, the layer raises eigenvalues
+    below the rounding error to the rounding error.
 
     Args:
-        momentum: Weight of the old running mean in the update after a batch, along the geodesic.
-            Brooks2019 uses 0.9.
+        momentum: Weight of the old running mean when a batch updates the running mean. The update
+            moves the running mean along the geodesic toward the batch's mean. Brooks2019 uses 0.9.
 
     Raises:
         ValueError: If `momentum` is not between 0 and 1, or the matrices are not square.

@@ -11,38 +11,39 @@ from keras_dml.layers import _frames
 BLOCK = 0.02  # seconds; length of a block whose level is measured
 # Duration of the loudest blocks that determine the level of speech, in seconds. A click is shorter.
 LOUD = 0.2
-# Blocks whose level is 10 to 40 decibels below the level of speech are background, such as noise of
-# the room and weak phonemes.
+# Blocks whose level is 10 to 40 decibels below the level of speech count as background, which
+# consists of room noise and weak phonemes.
 BACKGROUND = 10.0, 40.0
 ABOVE = 4.0  # decibels above the median background level at which a block is active
-# A block is digital silence if its variance is below this fraction of the variance of speech. One
-# quantization step of 16 bits is 9e-10 times the variance of speech at -6 dB of full scale.
+# A block is digital silence if its variance is below this fraction of the variance of speech. In
+# 16-bit audio, one quantization step has 9e-10 times the variance of speech whose level is 6 dB
+# below full scale.
 DIGITAL = 1e-10
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SilenceRemoval(keras.layers.Layer):
-    """Removal of silence before, after and within speech by an energy-based voice activity detector
-    (VAD) as in x-vector systems (Snyder2018).
+    """Removal of silence before, after and within speech. The layer uses an energy-based voice
+    activity detector (VAD), as x-vector systems do (Snyder2018).
 
     The layer measures the level of blocks of 20 ms. The level of a block is the variance of its
-    samples, so an offset does not count. The level of speech is the level of the tenth loudest
-    block, so neither a click nor the amount of silence changes the level of speech. The background
-    level is the median level of the blocks that are 10 to 40 dB below the level of speech. A block
-    is active if its level is at most `depth` dB below the level of speech. If the background is
-    loud, an active block must also be 4 dB above the background level or at most 10 dB below the
-    level of speech.
+    samples, so a constant offset does not change the level. The level of speech is the level of the
+    tenth loudest block. So a click does not change the level of speech, and neither does the amount
+    of silence. The background level is the median level of the blocks that are 10 to 40 dB below
+    the level of speech. A block is active if its level is at most `depth` dB below the level of
+    speech. If the background is loud, an active block must also meet a second condition: its level
+    is at least 4 dB above the background level, or at most 10 dB below the level of speech.
 
-    The layer keeps active blocks, and pauses of up to `pause` seconds between two active blocks,
-    because short pauses belong to speech. The layer removes digital silence, which is 100 dB below
-    the level of speech. At least the loudest blocks with `least` samples are always kept, because
-    the following layers need some samples. Multiplying the recording by a constant does not change
-    which blocks are kept.
+    The layer keeps all active blocks. Between two active blocks, the layer also keeps pauses of up
+    to `pause` seconds, because short pauses belong to speech. The layer removes digital silence,
+    which is at least 100 dB below the level of speech. The layer always keeps the loudest blocks
+    until they contain `least` samples, because the following layers need some samples. If the
+    recording is multiplied by a constant, the layer keeps the same blocks.
 
     The layer moves kept blocks to the beginning of the recording without changing their order, and
-    masks all steps after the kept blocks. Therefore later layers, including recurrent layers,
-    process only speech. On TensorFlow the output is cut to the longest speech in the batch, so that
-    no time is spent on silence.
+    masks all steps after the kept blocks. So later layers, including recurrent layers, process only
+    speech. On TensorFlow, the layer cuts the output to the length of the longest speech in the
+    batch, so that later layers spend no time on silence.
 
     Input and output shape: `(batch, samples, 1)`, with or without a Keras mask. The output may be
     shorter.
@@ -86,7 +87,8 @@ class SilenceRemoval(keras.layers.Layer):
 
     @property
     def rate_hz(self) -> int:
-        """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
+        """Sampling rate in Hz. `keras_dml.embed` compares this rate with the rate of the
+        recordings."""
         return self.rate
 
     def build(self, input_shape: tuple[Any, ...]) -> None:
@@ -99,8 +101,8 @@ class SilenceRemoval(keras.layers.Layer):
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
-            # While Keras builds a functional model, this mask would become a constant of the graph,
-            # and the masks of recordings would be ignored.
+            # While Keras builds a functional model, a mask computed here would become a constant of
+            # the graph, and the model would ignore the masks of recordings.
             return previous_mask
         is_kept, order, longest = self._plan(ops.convert_to_tensor(inputs), previous_mask)
         return _reorder(is_kept, order)[:, :longest]
@@ -141,7 +143,9 @@ class SilenceRemoval(keras.layers.Layer):
         speech = _at(level, rank, ops.minimum(round(LOUD / BLOCK), blocks) - 1)
         loud, quiet = (level >= speech * 10 ** (-decibels / 10) for decibels in BACKGROUND)
         first, last = (_count(ops.logical_and(x, steps > 0), rank.dtype) for x in (loud, quiet))
-        # the median, or without background blocks the level of the next quieter block
+        # The background level is the median level of the background blocks. Without background
+        # blocks, the background level is the level of the loudest block that is quieter than
+        # speech.
         background = _at(level, rank, (first + last) // 2)
         least = ops.maximum(10 ** (ABOVE / 10) * background, speech * 10 ** (-self.depth / 10))
         least = ops.minimum(least, speech * 10 ** (-BACKGROUND[0] / 10))
@@ -171,9 +175,9 @@ class SilenceRemoval(keras.layers.Layer):
 
 
 def _closed(active, reach):
-    """Computes the morphological closing of a mask, shape `(batch, blocks)`. The result is True for
-    each active block, and for blocks in a gap of at most `2 * reach` blocks between two active
-    blocks.
+    """Fills short gaps between active blocks in a mask, shape `(batch, blocks)` (morphological
+    closing). The result is True for each active block. The result is also True for blocks in a gap
+    of at most `2 * reach` blocks between two active blocks.
     """
     x = ops.expand_dims(ops.cast(active, "float32"), 2)
     x = ops.pad(x, ((0, 0), (2 * reach, 2 * reach), (0, 0)))
@@ -187,7 +191,7 @@ def _count(which, dtype):
 
 
 def _at(level, rank, place):
-    """Returns for each row the level of the block that has the given rank, shape `(batch, 1)`. The
+    """Returns the level of the block that has a given rank in its row, shape `(batch, 1)`. The
     level is 0 if no block has this rank."""
     return ops.sum(ops.where(rank == place, level, 0), axis=1, keepdims=True)
 

@@ -11,21 +11,22 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, nan_unless
 from keras_dml.layers.head import Head, full_precision
 
-# Smallest variance, in squared units of the input. For a constant channel, the gradient of the
-# square root is then 0 instead of infinite.
+# Smallest variance, in squared units of the input. Because of the limit, the gradient of a constant
+# channel's standard deviation is 0 instead of infinite.
 FLOOR = 1e-5
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class StatisticsPooling(Head, keras.layers.Layer):
-    """Mean and standard deviation of each channel over the valid steps: one vector per recording
-    (Snyder2018; Monteiro2020, section 4.3).
+    """Mean and standard deviation of each channel over the valid steps (Snyder2018; Monteiro2020,
+    section 4.3). The layer returns one vector per recording.
 
-    The standard deviation is sqrt(max(variance, 1e-5)). The variance has the divisor T, the number
-    of valid steps.
+    The standard deviation is sqrt(max(variance, 1e-5)). The variance is the mean squared deviation
+    over the valid steps.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape:
-    `(batch, 2 * channels)`, means first, float32 or wider under any dtype policy.
+    `(batch, 2 * channels)`. The means come first, then the standard deviations. The output has the
+    dtype float32 or wider under any dtype policy.
 
     Raises:
         ValueError: If a recording has no valid step. A compiled call returns NaN instead.

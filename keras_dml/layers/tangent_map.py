@@ -1,4 +1,5 @@
-"""Layer that combines `BiMap`, `LogEig` and `TangentVector`, the head of an SPD network."""
+"""Layer that combines `BiMap`, `LogEig` and `TangentVector`, which form the head of an SPD
+network."""
 
 from typing import Any
 
@@ -12,19 +13,20 @@ from keras_dml.layers.tangent_vector import TangentVector
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TangentMap(BiMap):
-    """`BiMap`, `LogEig` and `TangentVector` in one layer: the head of an SPD network.
+    """`BiMap`, `LogEig` and `TangentVector` in one layer. The layer is the head of an SPD network.
 
-    The layer computes the same numbers as the three layers, with the same weight. If TensorFlow
-    trains in a graph on a CPU and the matrices are small (at most 48 x 48, mapped to at most 24 x
-    24), the layer compiles the operations around the eigendecomposition. A training step that maps
-    64 matrices of 20 x 20 to 10 x 10 then takes two thirds of the time of the three layers.
-    Compilation takes almost a second, and is repeated if the size of the batch changes by a
-    quarter. The three separate layers do not compile anything.
+    The layer computes the same numbers as the three separate layers, and has the same weight. If
+    TensorFlow trains in a graph on a CPU and the matrices are small (at most 48 x 48, mapped to at
+    most 24 x 24), the layer compiles the operations around the eigendecomposition. With
+    compilation, a training step that maps 64 matrices from 20 x 20 to 10 x 10 takes two thirds of
+    the time that the three separate layers take. Compilation takes almost a second. TensorFlow
+    compiles again if the batch size changes by a quarter. The three separate layers do not compile
+    anything.
 
-    Input shape: `(batch, ..., n, n)`. Only the symmetric part is used. Output shape:
-    `(batch, ..., units (units + 1) / 2)`, float32 or wider under any dtype policy. The Euclidean
-    distance between two outputs is the log-Euclidean distance (Kim2020, Eq. 4) between the mapped
-    matrices.
+    Input shape: `(batch, ..., n, n)`. The layer uses only the symmetric part of a matrix. Output
+    shape: `(batch, ..., units (units + 1) / 2)`. The output has the dtype float32 or wider under
+    any dtype policy. The Euclidean distance between two outputs is the log-Euclidean distance
+    (Kim2020, Eq. 4) between the mapped matrices.
 
     Args:
         units: Size of the mapped matrices, at most n.

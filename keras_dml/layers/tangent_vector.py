@@ -12,15 +12,16 @@ from keras_dml.layers.matrices import MatrixLayer
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TangentVector(Head, MatrixLayer):
-    """Upper triangle of symmetric matrices as vectors. Off-diagonal entries are multiplied by
-    sqrt(2).
+    """Vectors with the upper triangles of symmetric matrices. The layer multiplies off-diagonal
+    entries by sqrt(2).
 
-    The factor sqrt(2) gives vectors and matrices the same inner products. Put the layer after
-    `LogEig` to return one vector per recording. The Euclidean distance between two vectors is the
-    log-Euclidean distance between the matrices before `LogEig` (Kim2020, Eq. 4).
+    With the factor sqrt(2), the inner product of two vectors equals the inner product of the two
+    matrices. Put the layer after `LogEig` to return one vector per recording. The Euclidean
+    distance between two vectors is the log-Euclidean distance between the matrices before `LogEig`
+    (Kim2020, Eq. 4).
 
-    Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`,
-    float32 or wider under any dtype policy.
+    Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`. The
+    output has the dtype float32 or wider under any dtype policy.
 
     Example:
         >>> TangentVector()(np.array([[[1.0, 2.0], [2.0, 3.0]]])).numpy().round(4)

@@ -1,4 +1,4 @@
-"""Layer that detects voice activity by energy (VAD)."""
+"""Layer that detects voice activity (VAD) by the energy of audio frames."""
 
 from typing import Any
 
@@ -6,29 +6,29 @@ from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 
-# Smallest standard deviation of the level, in log units. Without it, rounding errors would decide
-# which frames of a recording with a constant level are masked.
+# Smallest standard deviation of the level, in log units. Without this limit, rounding errors would
+# decide which frames of a recording with a constant level are masked.
 EVEN = 1e-2
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class VoiceActivity(keras.layers.Layer):
-    """Mask that excludes the quiet frames of a recording: pauses between words, and silence before
-    and after speech.
+    """Mask that excludes the quiet frames of a recording. Quiet frames are pauses between words,
+    and silence before and after speech.
 
     The layer is the energy-based voice activity detector (VAD) of x-vector systems (Snyder2018).
     The level of a frame is the mean of its log-mel bands. The layer keeps a frame if its level is
-    at least the mean level of the recording minus `margin` standard deviations. So loudness and
-    microphone do not change the mask. The output equals the input, and the mask of the output
-    excludes the quiet frames from later pooling. The layer computes in float32 or wider under any
-    dtype policy.
+    at most `margin` standard deviations below the mean level of the recording. So loudness and
+    microphone do not change the mask. The output equals the input. The mask of the output excludes
+    the quiet frames from later pooling. The layer computes in float32 or wider under any dtype
+    policy.
 
-    Input and output shape: `(batch, frames, bands)`, such as the output of `LogMel`, with or
-    without a Keras mask.
+    Input and output shape: `(batch, frames, bands)`, with or without a Keras mask. The input can be
+    the output of `LogMel`.
 
     Args:
-        margin: Number of standard deviations by which the level of a kept frame may be below the
-            mean level. At least 0, so that at least one frame remains.
+        margin: Largest number of standard deviations by which the level of a kept frame is below
+            the mean level. The margin must be at least 0, so that at least one frame remains.
 
     Raises:
         ValueError: If the margin is negative or infinite, or the rank of the input is not 3.
@@ -60,8 +60,8 @@ class VoiceActivity(keras.layers.Layer):
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
-            # While Keras builds a functional model, this mask would become a constant of the graph,
-            # and the masks of recordings would be ignored.
+            # While Keras builds a functional model, a mask computed here would become a constant of
+            # the graph, and the model would ignore the masks of recordings.
             return previous_mask
         inputs = ops.convert_to_tensor(inputs)
         inputs = ops.cast(inputs, wide(self.variable_dtype))

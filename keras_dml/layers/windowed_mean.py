@@ -1,5 +1,5 @@
-"""Layer that applies a network to the windows of a recording and averages the network's output
-vectors."""
+"""Layer that applies a network to all windows of a recording, and averages the vectors that the
+network returns."""
 
 from typing import Any, Self
 
@@ -13,26 +13,28 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class WindowedMean(Head, keras.layers.Layer):
-    """Mean of a network's unit vectors over the windows of a recording, scaled to length 1 (the
-    d-vector of an utterance, Wan2018, section 2.2).
+    """Mean of a network's output vectors over the windows of a recording (the d-vector of an
+    utterance, Wan2018, section 2.2). The layer scales each vector and the mean to length 1.
 
-    Window k begins at step `k * step - lead` of the recording. Steps before the beginning and after
-    the end of the recording count as zero. The first window always exists. Window k exists if the
-    recording has at least `k * step + reach` steps.
+    Window k begins at step `k * step - lead` of the recording. The layer fills steps before the
+    beginning and after the end of the recording with zeros. Every recording has a first window (k =
+    0). A recording has window k > 0 if it has at least `k * step + reach` steps.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. The valid steps must come
-    first. Output shape: `(batch, features)`, float32 or wider under any dtype policy.
+    first. Output shape: `(batch, features)`. The output has the dtype float32 or wider under any
+    dtype policy.
 
     Args:
         network: Built `keras.Model` that maps windows `(batch, window, channels)` of a fixed length
             to vectors `(batch, features)`.
         step: Number of steps from the beginning of one window to the beginning of the next window.
-        reach: Number of steps of the recording that each window after the first must contain, at
-            most the length of the window.
+        reach: Number of steps that the recording must contain from step `k * step` on, so that
+            window k > 0 exists. `reach` is at most the length of a window.
         lead: Number of steps by which the first window begins before the recording.
 
     Raises:
-        ValueError: If the network has other input or output shapes, or a number is out of range.
+        ValueError: If the input or the output of the network has another shape, or if a number is
+            out of range.
 
     Example:
         >>> network = keras.Sequential([keras.Input((4, 1)), keras.layers.Flatten()])
@@ -60,9 +62,9 @@ class WindowedMean(Head, keras.layers.Layer):
             )
         if step < 1 or not 1 <= reach <= shapes[0][1] or not 0 <= lead < shapes[0][1]:
             raise ValueError(
-                f"`step` must be positive, `reach` from 1 to {shapes[0][1]}, the length of the "
-                f"window, and `lead` from 0 to {shapes[0][1] - 1}. Received step={step!r}, "
-                f"reach={reach!r}, lead={lead!r}."
+                f"`step` must be positive, `reach` must be from 1 to the length of the window, "
+                f"which is {shapes[0][1]}, and `lead` must be from 0 to {shapes[0][1] - 1}. "
+                f"Received step={step!r}, reach={reach!r}, lead={lead!r}."
             )
         self.network, self.window = network, shapes[0][1]
         self.step, self.reach, self.lead = int(step), int(reach), int(lead)

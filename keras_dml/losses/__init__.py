@@ -1,5 +1,5 @@
-"""Losses that compare distances and return one value per anchor. Importing this module registers
-all losses with Keras."""
+"""Losses that compare distances. Each loss returns one value per anchor. Importing this module
+registers all losses with Keras."""
 
 from keras_dml.losses.contrastive import ContrastiveLoss
 from keras_dml.losses.dsml import DSMLTripletLoss

@@ -23,13 +23,13 @@ MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 can hold t
 class LabeledLoss(keras.losses.Loss):
     """Base class of losses whose labels are class ids. The losses compute in float32 or wider.
 
-    If a subclass has an attribute `distance`, the loss warns if the last layer of the model has
-    another distance.
+    If a subclass has an attribute `distance`, and the last layer of the model has another distance,
+    the loss warns.
 
     Args:
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32, because half precision rounds labels from 257 on.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is replaced by
+            float32, because half precision rounds labels above 256.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
     """
 
@@ -39,8 +39,8 @@ class LabeledLoss(keras.losses.Loss):
     def __call__(
         self, y_true: ArrayLike | Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
     ) -> Tensor:
-        # Labels are checked here, before Keras converts them to tensors and thereby drops masks and
-        # imaginary parts.
+        # Labels are checked here, because Keras later converts them to tensors, which drops masks
+        # and imaginary parts.
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
             y_pred = real("Predictions", y_pred)
@@ -56,21 +56,22 @@ class LabeledLoss(keras.losses.Loss):
 
 
 class DistanceMatrixLoss(LabeledLoss):
-    """Base class of losses that are functions of all distances between the rows of a batch.
+    """Base class of losses that are computed from the distances between all rows of a batch.
     Subclasses implement `values`.
 
     Labels are class ids, shape `(batch,)`. Each class may have any number of rows, in any order.
-    Predictions are embeddings that the distance accepts. Distances above 1e15 count as 1e15 and
-    have no gradient. An anchor without a valid pair has the value 0 unless the subclass documents
-    another value. An anchor with a NaN among its distances has the value NaN. Labels that are not
-    class ids raise an error. In a compiled step the backend raises this error. If XLA compiles the
-    step on TensorFlow, no error is raised, and anchors with invalid labels have the value NaN.
+    Predictions are embeddings that the distance accepts. Distances above 1e15 are replaced by 1e15
+    and have no gradient. The value of an anchor without a valid pair is 0 unless the subclass
+    documents another value. The value of an anchor is NaN if one of its distances is NaN. Labels
+    that are not class ids raise an error. In a compiled step, the backend raises the error. If XLA
+    compiles the step on TensorFlow, no error is raised, and the value of an anchor with an invalid
+    label is NaN.
 
     Args:
-        distance: Distance between embeddings: the name of a distance, or a function `d(x, y)` that
-            returns distances of shape `(n, m)`.
+        distance: Distance between embeddings, given as the name of a distance or as a function
+            `d(x, y)` that returns distances of shape `(n, m)`.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is replaced by
             float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
     """
@@ -95,8 +96,8 @@ class DistanceMatrixLoss(LabeledLoss):
         return ops.where(invalid, float("nan"), values)
 
     def distance_matrix(self, embeddings: Tensor) -> Tensor:
-        """Computes the distances between all rows, shape `(batch, batch)`. Subclasses that compare
-        squared distances return squared distances."""
+        """Computes the distances between all rows, shape `(batch, batch)`. If a subclass compares
+        squared distances, the method returns squared distances."""
         return ops.minimum(self.distance(embeddings, embeddings), MAX_DISTANCE)
 
     def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
@@ -114,8 +115,8 @@ class DistanceMatrixLoss(LabeledLoss):
 
 
 def mean_of_terms(sums: Tensor, counts: Tensor) -> Tensor:
-    """Scales the anchors' sums so that the mean over anchors equals the mean over all terms in the
-    batch.
+    """Scales the sums of the anchors. After scaling, the mean over anchors equals the mean over all
+    terms in the batch.
 
     Args:
         sums: Sum of the terms of each anchor, shape `(batch,)`.
@@ -126,12 +127,12 @@ def mean_of_terms(sums: Tensor, counts: Tensor) -> Tensor:
 
 
 class _WithLabels(keras.losses.Loss):
-    """Wrapper that passes the labels to a labeled loss without Keras's cast to float32, which would
-    merge class ids from 2**24 on.
+    """Wrapper that passes labels to a labeled loss without Keras's cast to float32. The cast would
+    give different class ids above 2**24 the same value.
 
     Args:
         loss: `LabeledLoss` that receives the labels.
-        labels: Class ids of the rows, which are passed to the loss unchanged.
+        labels: Class ids of the rows. The wrapper passes the class ids to the loss unchanged.
     """
 
     def __init__(self, loss, labels):
@@ -146,8 +147,8 @@ def _check_rows(labels, y_pred):
     """Checks that there is one label per row of the predictions, and returns the labels.
 
     Raises:
-        ValueError: If the number of labels differs from the number of rows. If the numbers are
-            known only while the graph runs, the backend raises an error.
+        ValueError: If the number of labels differs from the number of rows. If the numbers of
+            labels and rows are known only while the graph runs, the backend raises an error.
     """
     count, rows = labels.shape[0], y_pred.shape[0]
     message = "`labels` and embeddings must have the same number of rows."

@@ -13,11 +13,12 @@ from keras_dml.losses._base import DistanceMatrixLoss
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ContrastiveLoss(DistanceMatrixLoss):
-    """Contrastive loss, which reduces distances within classes and increases distances between
-    classes up to a margin (Hadsell2006).
+    """Contrastive loss (Hadsell2006). The loss reduces the distances within a class, and increases
+    the distances between classes up to a margin.
 
-    An ordered pair of rows at distance d adds `d^2 / 2` if the two classes are equal, otherwise
-    `max(margin - d, 0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
+    An ordered pair of two rows at distance d adds `d^2 / 2` to the loss if the rows have the same
+    class. If the rows have different classes, the pair adds `max(margin - d, 0)^2 / 2`. The default
+    reduction is the mean over all ordered pairs of a batch.
 
     Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. The
     loss of a batch with one row is 0.
@@ -25,17 +26,17 @@ class ContrastiveLoss(DistanceMatrixLoss):
     Args:
         margin: Smallest distance at which a pair of different classes adds 0 to the loss, in units
             of the distance.
-        distance: Distance that is 0 between equal embeddings: the name of a distance, or a function
-            `d(x, y)` that returns distances of shape `(n, m)`.
+        distance: Distance that is 0 between equal embeddings, given as the name of a distance or as
+            a function `d(x, y)` that returns distances of shape `(n, m)`.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
             replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If the margin is not a finite number, or the distance is not 0
-            between equal embeddings or does not accept the predictions, or if, in an eager call, a
-            label is not a class id.
+        TypeError, ValueError: If the margin is not a finite number, if the distance is not 0
+            between equal embeddings, if the distance does not accept the predictions, or if an
+            eager call receives a label that is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [0.25]])

@@ -1,4 +1,4 @@
-"""Triplet loss of deep signal-to-noise-ratio metric learning (DSML)."""
+"""Triplet loss from deep metric learning with the signal-to-noise ratio (DSML)."""
 
 from typing import Any
 
@@ -13,31 +13,32 @@ from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class DSMLTripletLoss(DistanceMatrixLoss):
-    """Triplet loss over all triplets with the signal-to-noise-ratio distance and a term that pulls
-    the mean of each embedding to zero (Yuan2019).
+    """Triplet loss over all triplets with the signal-to-noise-ratio distance (Yuan2019). A second
+    term pulls the mean of each embedding's features to zero.
 
-    The distance of row j from anchor i is `d_ij = var(h_j - h_i) / var(h_i)`, with variances over
-    features. The first term of the loss is the mean over all triplets of
-    `max(d_ap - d_an + margin, 0)`. The second term is `zero_mean_weight` times the mean over rows
-    of the absolute sum of a row's features. A batch without triplets has only the second term.
+    The distance from anchor i to row j is `d_ij = var(h_j - h_i) / var(h_i)`. The variances are
+    over the features of an embedding h. The first term of the loss is the mean over all triplets of
+    `max(d_ap - d_an + margin, 0)`. For the second term, the loss sums the features of each row,
+    averages the absolute values of these sums over the rows, and multiplies the result by
+    `zero_mean_weight`. A batch without triplets has only the second term.
 
     Labels are class ids, shape `(batch,)`. Predictions are vectors, shape `(batch, features)`,
     because the distance compares features.
 
     Args:
-        margin: Margin by which the negative must be farther from the anchor than the positive,
-            without unit.
-        zero_mean_weight: Weight of the term that pulls the mean of each embedding to zero (lambda
-            in Yuan2019).
+        margin: Margin by which the negative must be farther from the anchor than the positive. The
+            margin has no unit, like the distance.
+        zero_mean_weight: Weight of the term that pulls the mean of each embedding's features to
+            zero (lambda in Yuan2019).
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
             replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If the margin or the weight is not a finite number, the weight is
-            negative, the predictions are not vectors, or, in an eager call, a label is not a class
-            id.
+        TypeError, ValueError: If the margin or the weight is not a finite number, if the weight is
+            negative, if the predictions are not vectors, or if an eager call receives a label that
+            is not a class id.
 
     Example:
         >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])

@@ -15,31 +15,33 @@ NO_NEGATIVE = -1e30  # instead of -inf, because the difference of two infinities
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LiftedStructureLoss(DistanceMatrixLoss):
-    """Lifted structure loss, which compares each positive pair with all negatives of its two rows
-    (Song2016; Kim2020, Eq. 3).
+    """Lifted structure loss (Song2016; Kim2020, Eq. 3). The loss compares each positive pair with
+    all negatives of the pair's two rows.
 
     The loss is the mean over positive pairs (i, j) of `max(J_ij, 0)^2 / 2` with
-    `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`. In the sums, k runs
-    over the negatives of i and l over the negatives of j. The loss is 0 for a batch without
-    negatives.
+    `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`. In the formula, k runs
+    over the negatives of row i, and l runs over the negatives of row j. The loss is 0 for a batch
+    without negatives.
 
-    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum. Correct is the logarithm of the
-    total of the two sums.
+    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, so the logarithm applies only to
+    this sum. Correctly, the logarithm applies to the total of the two sums.
 
     Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts.
 
     Args:
-        margin: Margin between distances of positives and negatives, in units of the distance.
-        distance: Distance between embeddings: the name of a distance, or a function `d(x, y)` that
-            returns distances of shape `(n, m)`.
+        margin: Margin by which negatives should be farther than positives, in units of the
+            distance.
+        distance: Distance between embeddings, given as the name of a distance or as a function
+            `d(x, y)` that returns distances of shape `(n, m)`.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
             replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If the margin is not a finite number, or the distance is unknown or
-            does not accept the predictions, or if, in an eager call, a label is not a class id.
+        TypeError, ValueError: If the margin is not a finite number, if the distance is unknown or
+            does not accept the predictions, or if an eager call receives a label that is not a
+            class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [0.0], [1.0]])

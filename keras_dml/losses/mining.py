@@ -1,11 +1,12 @@
 """Functions that select positives, negatives and triplets in a batch (batch-all, batch-hard,
 semi-hard and random mining).
 
-Positives and negatives are dense masks, so that no shape depends on the labels and a step compiles
-once. Triplets are represented by a matrix of signed weights, one weight for each distance. For
-anchor i, the sum of the open hinges `d_ip - d_in + margin` is
-`sum_j weights_ij d_ij + margin * opened_i`. The gradient of this sum with respect to `d_ij` is
-`weights_ij`. A hinge is open if it is positive. Mining itself has no gradient.
+Positives and negatives are dense masks. So no shape depends on the labels, and a training step is
+compiled only once. A matrix with one signed weight per distance represents the selected triplets.
+Each triplet of anchor i, positive p and negative n has the hinge `d_ip - d_in + margin`. A hinge is
+open if it is positive. The sum of the open hinges of anchor i is `sum_j weights_ij d_ij + margin *
+opened_i`, so the gradient of the sum with respect to `d_ij` is `weights_ij`. The selection of
+triplets itself has no gradient.
 """
 
 import functools
@@ -20,8 +21,8 @@ PARTS = 8  # number of parts into which rows are split, for an elementwise reduc
 
 
 def positives(labels: Tensor) -> Tensor:
-    """Returns a mask of the pairs of different rows that have the same class, shape
-    `(batch, batch)`.
+    """Returns a mask of the positive pairs, shape `(batch, batch)`. A positive pair consists of two
+    different rows that have the same class.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -32,7 +33,8 @@ def positives(labels: Tensor) -> Tensor:
 
 
 def negatives(labels: Tensor) -> Tensor:
-    """Returns a mask of the pairs of rows that have different classes, shape `(batch, batch)`.
+    """Returns a mask of the negative pairs, shape `(batch, batch)`. The two rows of a negative pair
+    have different classes.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -41,26 +43,27 @@ def negatives(labels: Tensor) -> Tensor:
 
 
 def farthest(distances: Tensor, mask: Tensor) -> Tensor:
-    """Computes the largest distance in each row among the entries where the mask is True, shape
-    `(batch,)`. The result is -inf if the mask of a row has no True entry."""
+    """Computes the largest distance in each row, shape `(batch,)`. The function ignores distances
+    where the mask is False. The result is -inf for a row whose mask is False everywhere."""
     return ops.max(ops.where(mask, distances, -float("inf")), axis=1)
 
 
 def nearest(distances: Tensor, mask: Tensor) -> Tensor:
-    """Computes the smallest distance in each row among the entries where the mask is True, shape
-    `(batch,)`. The result is inf if the mask of a row has no True entry."""
+    """Computes the smallest distance in each row, shape `(batch,)`. The function ignores distances
+    where the mask is False. The result is inf for a row whose mask is False everywhere."""
     return ops.min(ops.where(mask, distances, float("inf")), axis=1)
 
 
 def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
-    """Extends masks so that every row has partners, as in the hard triplets of TensorFlow Addons.
+    """Extends masks so that every row has a positive and a negative, as in the hard triplets of
+    TensorFlow Addons.
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
-        near: Mask of the positives of each row. For a row without a positive, the row itself is
-            added.
-        away: Mask of the negatives of each row. For a row without a negative, the farthest rows are
-            added.
+        near: Mask of the positives of each row. If a row has no positive, the function adds the row
+            itself.
+        away: Mask of the negatives of each row. If a row has no negative, the function adds the
+            rows that are farthest from it.
 
     Returns:
         The two extended masks, each of shape `(batch, batch)`.
@@ -71,11 +74,11 @@ def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor
 
 
 def _in_two_passes(mine):
-    """Wraps a mining function, and removes its gradient. In a traced step XLA compiles the
-    function, which then takes two passes over the triplets instead of seven.
+    """Wraps a mining function, and removes its gradient. In a traced step, XLA compiles the
+    function. The compiled function takes two passes over the triplets instead of seven.
 
-    XLA compiles once per batch size, in about half a second. Eager calls are not compiled, because
-    compiling takes longer than an eager call.
+    XLA compiles the function once per batch size, which takes about half a second. Eager calls are
+    not compiled, because compilation takes longer than an eager call.
     """
 
     @functools.wraps(mine)
@@ -92,7 +95,8 @@ def _in_two_passes(mine):
 
 @_in_two_passes
 def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Selects all triplets of an anchor, a positive and a negative (Kim2020, Eq. 1).
+    """Selects all triplets in a batch. A triplet consists of an anchor, a positive and a negative
+    (Kim2020, Eq. 1).
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
@@ -100,8 +104,8 @@ def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tens
         margin: Margin of the hinge, in units of the distances.
 
     Returns:
-        Weights, shape `(batch, batch)`. Number of open triplets of each anchor, shape `(batch,)`.
-        Number of all triplets of each anchor, shape `(batch,)`.
+        Weights, shape `(batch, batch)`. Number of triplets of each anchor whose hinge is open,
+        shape `(batch,)`. Number of all triplets of each anchor, shape `(batch,)`.
     """
     away = ops.where(negatives(labels), distances, float("inf"))  # (batch, batch)
 
@@ -123,20 +127,21 @@ def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tens
 def semi_hard(
     distances: Tensor, labels: Tensor, margin: float, fallback: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Selects for each positive pair the semi-hard negative: the nearest negative that is farther
-    than the positive by less than the margin (Schroff2015).
+    """Selects the semi-hard negative for each positive pair (Schroff2015). The semi-hard negative
+    is the nearest negative that is farther than the positive, but by less than the margin.
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        fallback: Whether every pair gets a negative, as in TensorFlow Addons. The negative is then
-            the nearest negative that is farther than the positive, without an upper limit. If no
-            negative is farther than the positive, the farthest negative is used. In a batch with
-            only one class, the anchor itself is used.
+        fallback: Whether every pair gets a negative, as in TensorFlow Addons. If True, the negative
+            is the nearest negative that is farther than the positive by any distance. If no
+            negative is farther than the positive, the function uses the farthest negative. In a
+            batch with only one class, the function uses the anchor itself.
 
     Returns:
-        Same as `all_triplets`. Negatives at equal distances share a weight.
+        Same as `all_triplets`. If several negatives are equally far from the anchor, each negative
+        gets an equal part of the weight.
     """
     mask = negatives(labels)
     if fallback:
@@ -171,13 +176,14 @@ def semi_hard(
 def random(
     distances: Tensor, labels: Tensor, margin: float, embeddings: Tensor, seed: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Selects for each positive pair one random negative, drawn uniformly.
+    """Selects one random negative for each positive pair, drawn uniformly.
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        embeddings: Embeddings, shape `(batch, ...)`, whose hash determines the draw.
+        embeddings: Embeddings, shape `(batch, ...)`. A hash of the embeddings determines which
+            negatives are drawn.
         seed: Integer from 0 to 2**32 - 1.
 
     Returns:
@@ -197,13 +203,15 @@ def random(
 
 
 def _over_positives(hinges, distances, labels):
-    """Sums `hinges` over the positives of each anchor, a few positives at a time.
+    """Sums the results of `hinges` over the positives of each anchor. The function processes a few
+    positives at a time.
 
     Args:
-        hinges: Function of three arguments, each of shape `(batch, SLOTS)`: distances to some
-            positives, a mask of the positives that exist, and the positives' rows. The function
-            returns weights of negatives, `(batch, batch)`, a mask of open hinges, `(batch, SLOTS)`,
-            and a mask of hinges that count, `(batch, SLOTS)`.
+        hinges: Function of three arguments, each of shape `(batch, SLOTS)`. The arguments are the
+            distances to some positives, a mask of the positives that exist, and the row numbers of
+            the positives. The function returns weights of negatives, `(batch, batch)`, the number
+            of open hinges for each positive, `(batch, SLOTS)`, and the number of hinges that count,
+            `(batch, SLOTS)`.
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
@@ -237,11 +245,11 @@ def _over_positives(hinges, distances, labels):
 
 
 def _in_parts(away):
-    """Splits the columns into `PARTS` tensors, `(batch, 1, columns)`, and pads the last tensor with
-    inf.
+    """Splits the columns of a matrix into `PARTS` tensors of shape `(batch, 1, columns)`. The last
+    tensor is padded with inf.
 
-    XLA compiles an elementwise reduction over several tensors to vector instructions, but a
-    reduction along an axis to scalar instructions.
+    The split makes reductions faster. XLA compiles an elementwise reduction over several tensors to
+    vector instructions, but compiles a reduction along an axis to scalar instructions.
     """
     missing = -ops.shape(away)[1] % PARTS
     filled = ops.pad(away, [[0, 0], [0, missing]], constant_values=float("inf"))
@@ -249,8 +257,9 @@ def _in_parts(away):
 
 
 def _placed(values, columns, count):
-    """Returns a matrix `(batch, batch)` that holds the values `(batch, SLOTS)` of each row at the
-    given columns, and zeros elsewhere."""
+    """Returns a matrix of shape `(batch, batch)`. Each row holds the values in the same row of
+    `values`, shape `(batch, SLOTS)`, at the columns in `columns`. The other entries of the matrix
+    are zero."""
     rows = ops.arange(count, dtype="int32")[:, None]
     flat = ops.reshape(rows * count + columns, (-1,))
     sums = ops.segment_sum(ops.reshape(values, (-1,)), flat, num_segments=count * count)
@@ -258,19 +267,21 @@ def _placed(values, columns, count):
 
 
 def _or_itself(mask):
-    """Returns a mask in which each row without a True entry has True on the diagonal."""
+    """Returns a copy of a mask. If a row of the mask has no True entry, the copy is True on the
+    diagonal in this row."""
     diagonal = ops.cast(ops.eye(ops.shape(mask)[0]), "bool")
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     return ops.logical_or(mask, ops.logical_and(empty, diagonal))
 
 
 def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Tensor) -> Tensor:
-    """Draws a negative uniformly for each pair of a row i and a partner of row i.
+    """Draws one negative, uniformly, for each pair of a row and its partner.
 
-    The draw is a hash of the seed and of the embeddings and indices of the two rows, so it needs no
-    state. The draw changes in each training step because the embeddings change, and is reproducible
-    for equal batches and weights. A random generator in a loss would not be saved with the model,
-    and on JAX it would not advance.
+    The draw needs no state, because it is computed by a hash. The hash depends on the seed, and on
+    the embeddings and the indices of the two rows. The draw changes in each training step, because
+    the embeddings change. Equal batches and weights give the same draw. In contrast, a random
+    generator in a loss would not be saved with the model, and would always draw the same numbers on
+    JAX.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -279,8 +290,8 @@ def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Te
         partners: Row numbers of the partners, int32, shape `(batch, partners)`.
 
     Returns:
-        Row numbers of negatives, int32, shape `(batch, partners)`, which are arbitrary if the batch
-        has no negative.
+        Row numbers of negatives, int32, shape `(batch, partners)`. The numbers are arbitrary if the
+        batch has no negative.
     """
     order, start, size = rows_by_class(labels)
     rows = ops.shape(labels)[0]
@@ -295,14 +306,14 @@ def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Te
 
 
 def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Sorts rows by class, and finds the position of each row's class in the sorted order.
+    """Sorts rows by class, and finds where each row's class begins in the sorted order.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
-        Row numbers ordered by class, the position where the class of each row begins, and the size
-        of the class of each row. Each tensor is int32 and has shape `(batch,)`.
+        Row numbers ordered by class. Position where each row's class begins in the sorted order.
+        Number of rows in each row's class. Each tensor is int32 and has shape `(batch,)`.
     """
     rows = ops.arange(ops.shape(labels)[0], dtype="int32")
     equal = ops.equal(labels[:, None], labels[None, :])
@@ -315,8 +326,8 @@ def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _digests(embeddings, seed):
-    """Computes one 32-bit word per row from the bits of the row's float32 values. The result does
-    not depend on the order of summation."""
+    """Computes one 32-bit word per row from the bits of the row's float32 values. The word is the
+    same in whatever order a device adds the values."""
     values = ops.cast(at_least_float32(ops.stop_gradient(embeddings)), "float32")
     width = math.prod(values.shape[1:])
     bits = ops.view(ops.reshape(values, (-1, width)), "uint32")
@@ -326,8 +337,8 @@ def _digests(embeddings, seed):
 
 
 def _hashed(words):
-    """Hashes 32-bit words by the finalizer of MurmurHash3, a bijection in which each input bit
-    affects all output bits."""
+    """Hashes 32-bit words by the finalizer of MurmurHash3. This function is a bijection, and each
+    input bit affects all output bits."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         words = ops.bitwise_xor(words, ops.right_shift(words, _word(shift))) * _word(factor)
     return ops.bitwise_xor(words, ops.right_shift(words, _word(16)))

@@ -15,32 +15,32 @@ SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class NPairLoss(LabeledLoss):
-    """N-pair loss, the cross-entropy of selecting an anchor's positive among all positives of the
-    batch (Sohn2016; InfoNCE and NT-Xent have the same form).
+    """N-pair loss (Sohn2016). The loss is the cross-entropy of selecting an anchor's own positive
+    among all positives of the batch. InfoNCE and NT-Xent have the same form.
 
-    `S_ij` is the similarity of anchor i and positive j. The value of anchor i is
-    `log(sum_j exp(S_ij - S_ii))` plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`, where `f_i` and `f_i+` are
-    the embeddings of the anchor and its positive. The baselines of Abdelwahab2019 use the cosine.
-    The loss of Sohn2016 is `NPairLoss(similarity="inner", l2=0.002)`.
+    `S_ij` is the similarity of anchor i and positive j. The value of anchor i is `log(sum_j
+    exp(S_ij - S_ii))` plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. In the formula, `f_i` and `f_i+` are the
+    embeddings of anchor i and of the anchor's positive. The baselines in Abdelwahab2019 use the
+    cosine as similarity. The loss of Sohn2016 is `NPairLoss(similarity="inner", l2=0.002)`.
 
-    Labels are class ids, shape `(2N,)`, of which each appears exactly twice. Predictions are
-    vectors, shape `(2N, features)`. Other labels raise an error. In a compiled step the backend
-    raises this error. If XLA compiles the step on TensorFlow, no error is raised, and the loss is
-    NaN for these labels.
+    Labels are class ids, shape `(2N,)`. Each class id must appear exactly twice, and other labels
+    raise an error. In a compiled step, the backend raises the error. If XLA compiles the step on
+    TensorFlow, no error is raised, and the loss is NaN. Predictions are vectors, shape `(2N,
+    features)`.
 
     Args:
         similarity: `"cosine"`, or `"inner"` for the inner product.
-        scale: Factor by which similarities are multiplied, an inverse temperature.
-        l2: Weight of the squared lengths of embeddings (lambda in Sohn2016).
+        scale: Factor by which similarities are multiplied (the inverse of a temperature).
+        l2: Weight of the embeddings' squared lengths (lambda in Sohn2016).
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
-            replaced by float32, because half precision rounds labels from 257 on.
+            replaced by float32, because half precision rounds labels above 256.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is
-            negative, the predictions are not vectors, or, in an eager call, a label does not appear
-            exactly twice.
+        TypeError, ValueError: If `similarity` is unknown, if `scale` is not positive, if `l2` is
+            negative, if the predictions are not vectors, or if an eager call receives a label that
+            does not appear exactly twice.
     """
 
     def __init__(

@@ -25,18 +25,19 @@ def class_ids(labels: Tensor) -> Tensor:
 
     Args:
         labels: Class ids, whole numbers from 0 to 2**31 - 1, shape `(batch,)` or `(batch, 1)`.
-            Floating-point labels have a lower maximum, up to which their dtype is exact: 2**24 - 1
-            in float32, 2**11 - 1 in float16 and 2**8 - 1 in bfloat16. JAX without `JAX_ENABLE_X64`
-            truncates int64 labels to 32 bits before a compiled step.
+            Floating-point labels have a lower maximum, because their dtype holds larger whole
+            numbers only approximately. The maximum is 2**24 - 1 in float32, 2**11 - 1 in float16
+            and 2**8 - 1 in bfloat16. JAX without `JAX_ENABLE_X64` truncates int64 labels to 32 bits
+            before a compiled step.
 
     Returns:
         Class ids. If XLA compiles the step on TensorFlow, invalid labels become -1, because XLA
-        drops assertions.
+        ignores assertions.
 
     Raises:
         TypeError: If labels are not numbers, for example if they are names.
-        ValueError: If labels have another shape or, in an eager call, are not class ids. In a
-            compiled step the backend raises an error with the same message.
+        ValueError: If labels have another shape, or if an eager call receives labels that are not
+            class ids. In a compiled step, the backend raises an error with the same message.
     """
     labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
@@ -72,11 +73,11 @@ def ids_below(
 
     Args:
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
-        classes: Number of classes, an int, or a scalar tensor if the number is known only while the
-            graph runs.
+        classes: Number of classes, as an int. If the number is known only while the graph runs,
+            `classes` is a scalar tensor.
         what: Plural name of the objects that exist once per class, such as `"proxies"`. The error
             message contains this name.
-        advice: Advice that is appended to the error message if an id is too large.
+        advice: Advice at the end of the error message if an id is too large.
 
     Returns:
         Class ids. If XLA compiles the step on TensorFlow, invalid ids become -1.
@@ -108,21 +109,21 @@ def _or_minus_1(valid, ids):
 
 
 def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tuple[Tensor, Tensor]:
-    """Returns the class ids that appear in a batch, and for each row the index of its class among
-    these ids.
+    """Returns the class ids that appear in a batch, and the index of each row's class among the
+    returned ids.
 
-    If shapes are static, as always on JAX, a class id may appear several times in the result, and
-    the indices of rows refer to its first appearance.
+    If shapes are static, as they always are on JAX, the result may contain a class id several
+    times. The index of a row then refers to the first appearance of the class id.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label.
         classes: Number of all classes.
-        static: Whether shapes must not depend on values, which is required if XLA compiles the
-            step.
+        static: True if shapes must not depend on values. XLA can compile a step only with static
+            shapes.
 
     Returns:
         Class ids in the batch, int32, shape `(present,)`. Index of each row's class, int32, shape
-        `(batch,)`, which is -1 for an invalid label.
+        `(batch,)`. The index is -1 where the label is invalid.
     """
     ids = ops.maximum(labels, ops.zeros_like(labels))
     present, indices = unique(ids, classes, static)
@@ -139,12 +140,12 @@ def split_pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Ten
 
     Returns:
         Embeddings of the anchors in the order of the batch, shape `(pairs, ...)`. Embeddings of the
-        positives of these anchors, same shape. A boolean scalar that is True if the batch consists
-        of pairs.
+        anchors' positives in the same order, same shape. A boolean scalar that is True if the batch
+        consists of pairs.
 
     Raises:
-        ValueError: If `anchors_and_positives` does not accept the labels, or the number of labels
-            differs from the number of rows.
+        ValueError: If `anchors_and_positives` does not accept the labels, or if the number of
+            labels differs from the number of rows.
     """
     rows, count = embeddings.shape[0], labels.shape[0]
     if None not in (rows, count) and rows != count:
@@ -157,21 +158,21 @@ def split_pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Ten
 def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the row numbers of the anchors and of their positives in a batch of pairs.
 
-    The first row with a label is the anchor, and the second row with this label is the positive.
-    Rows may be in any order.
+    Each label appears in two rows. The first row with a label is the anchor, and the second row
+    with the label is the positive. The rows may be in any order.
 
     Args:
         labels: Class ids, int32, shape `(2 pairs,)`. -1 marks an invalid label.
 
     Returns:
-        Row numbers of the anchors, in ascending order, shape `(pairs,)`. Row numbers of their
-        positives, shape `(pairs,)`. A boolean scalar that is False if a label is invalid or does
-        not appear exactly twice.
+        Row numbers of the anchors, in ascending order, shape `(pairs,)`. Row numbers of the
+        anchors' positives, shape `(pairs,)`. A boolean scalar that is False if a label is invalid
+        or does not appear exactly twice.
 
     Raises:
-        ValueError: If the number of rows is odd, or, in an eager call, if a label does not appear
-            exactly twice. In a compiled step the backend raises an error for labels that are not
-            pairs, except on TensorFlow with XLA.
+        ValueError: If the number of rows is odd, or if an eager call receives a label that does not
+            appear exactly twice. In a compiled step, the backend raises an error for a label that
+            does not appear exactly twice, except if XLA compiles the step on TensorFlow.
     """
     rows = labels.shape[0]
     values = concrete(labels)
@@ -199,12 +200,13 @@ def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _in_order(x, order):
-    """Reorders the rows of `x`. `order` contains each row once, except that it may omit the last
-    row if the number of rows is odd.
+    """Reorders the rows of `x`. `order` contains each row number once. If the number of rows is
+    odd, `order` may omit one row.
 
-    This function has a custom gradient on TensorFlow. TensorFlow's own gradient allows repeated
-    rows and therefore sums rows, which takes a fourth of the time of the N-pair loss. On JAX a
-    custom gradient would make forward-mode differentiation of the losses impossible.
+    On TensorFlow, this function has a custom gradient. TensorFlow's own gradient sums rows, because
+    rows could be repeated. The summation would take a fourth of the time that the N-pair loss
+    takes. On JAX, a custom gradient would make forward-mode differentiation of the losses
+    impossible.
     """
     if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)

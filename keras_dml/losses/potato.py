@@ -13,34 +13,36 @@ from keras_dml.losses.pairs import ids_below
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabeledLoss):
-    """Potato ranking loss, which pulls embeddings into the Riemannian potato (a region around the
-    class center) of their class and pushes embeddings of other classes out of it by a margin
-    (Kim2020, Eqs. 10-18).
+    """Potato ranking loss (Kim2020, Eqs. 10-18). Each class has a Riemannian potato, which is a
+    region around the class center. The loss pulls the embeddings of a class into its potato, and
+    pushes the embeddings of other classes out of the potato by a margin.
 
     `z_jc` is the z-score of row j in the potato of class c. The value of a query of class c is
     `mean over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin -
-    z_jc)`. P are the other rows of class c outside the potato, with `z_jc >
-    z_threshold`. N are the rows of other classes within the margin, with `z_jc < z_threshold +
-    margin`. If P or N is empty, its mean is 0 and has no gradient. N is the same for all queries of
-    a class. So a query has negatives even if it is the only row of its class.
+    z_jc)`. P is the set of the other rows of class c that are outside the potato, so `z_jc >
+    z_threshold`. N is the set of the rows of other classes that are inside the potato or within the
+    margin around it, so `z_jc < z_threshold + margin`. The mean over an empty set is 0 and has no
+    gradient. The set N is the same for all queries of a class. So a query has negatives even if it
+    is the only row of its class.
 
-    Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
-    shape `(batch, classes)`, which the layer `keras_dml.layers.ClassPotatoes` returns.
-    `keras_dml.models.PotatoNetwork`, which trains with this loss, computes the scores itself. The
-    loss has no state, because the statistics are weights of the layer. A query with a NaN among its
-    scores has the value NaN. A label without a potato raises an error. In a compiled step the
-    backend raises this error. If XLA compiles the step on TensorFlow, no error is raised, and a
-    query without a potato has the value NaN.
+    Labels are class ids, shape `(batch,)`. Each class id must be below the number of potatoes.
+    Predictions are z-scores, shape `(batch, classes)`, such as the output of
+    `keras_dml.layers.ClassPotatoes`. The model `keras_dml.models.PotatoNetwork` trains with this
+    loss and computes the scores itself. The loss has no state, because the centers and the
+    statistics of the potatoes are weights of the layer. The value of a query is NaN if one of its
+    scores is NaN. A label without a potato raises an error. In a compiled step, the backend raises
+    the error. If XLA compiles the step on TensorFlow, no error is raised, and the value of a query
+    without a potato is NaN.
 
-    Erratum: Kim2020 Eq. 10 has no hinge for negatives, and the two bounds of Eq. 10 do not agree
-    with the mined sets of Eqs. 13 and 14. This loss follows Eqs. 13 and 14 and the text.
+    Erratum: Kim2020 Eq. 10 has no hinge for negatives. The two bounds in Eq. 10 do not agree with
+    the sets in Eqs. 13 and 14. This loss follows Eqs. 13 and 14 and the text of the paper.
 
     Args:
-        z_threshold: Radius of the potato, in standard deviations of the logarithm of distance. With
-            the value 2.5 of Kim2020, 0.6 % of the matrices of a class are outside if log distances
-            are normally distributed, so negatives dominate the loss. A lower value, such as 1,
-            gives positives more influence.
-        margin: Required distance of rows of other classes from the boundary of the potato, in
+        z_threshold: Radius of the potato, in standard deviations of the logarithmic distance.
+            Kim2020 uses 2.5. With a threshold of 2.5, only 0.6 % of a class's matrices are outside
+            the potato if logarithmic distances are normally distributed, so negatives dominate the
+            loss. A lower threshold, such as 1, gives positives more influence.
+        margin: Distance that rows of other classes must have from the potato's boundary, in
             standard deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
@@ -49,9 +51,9 @@ class PotatoRankingLoss(LabeledLoss):
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `margin` or `weight` is not a finite number of at least 0,
-            `z_threshold` is not a finite number, the predictions are not a matrix of scores, or, in
-            an eager call, a label has no potato.
+        TypeError, ValueError: If `margin` or `weight` is not a finite number of at least 0, if
+            `z_threshold` is not a finite number, if the predictions are not a matrix of scores, or
+            if an eager call receives a label without a potato.
 
     Example:
         >>> scores = np.array([[0.0, 4.0], [3.0, 2.0], [1.5, 0.0]])
@@ -85,8 +87,8 @@ class PotatoRankingLoss(LabeledLoss):
         return ops.where(invalid, float("nan"), positive + self.weight * negative)
 
     def mined(self, labels: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns a mask of the mined positives, which are outside the potato, and a mask of the
-        mined negatives, which are within the margin (Kim2020, Eqs. 13 and 14).
+        """Returns a mask of the positives that are outside the potato, and a mask of the negatives
+        that are not yet outside the margin around the potato (Kim2020, Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
@@ -109,19 +111,19 @@ class PotatoRankingLoss(LabeledLoss):
 
 
 def query_scores(labels: Tensor, scores: Tensor) -> Tensor:
-    """Returns the scores of each row j in the potato of the class of each row i, shape
-    `(batch, batch)`.
+    """Returns a matrix of scores, shape `(batch, batch)`. Entry (i, j) is the score of row j in the
+    potato of row i's class.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label, for which an
-            arbitrary potato is used.
-        scores: Scores of rows in the potatoes of all classes, shape `(batch, classes)`.
+        labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label. The function uses an
+            arbitrary potato for an invalid label.
+        scores: Score of each row in the potato of each class, shape `(batch, classes)`.
     """
     return ops.take(ops.transpose(scores), ops.maximum(labels, ops.zeros_like(labels)), axis=0)
 
 
 def potato_ids(labels: Tensor, classes: int | Tensor) -> Tensor:
-    """Checks that a potato exists for each label. Returns the labels as int32, shape `(batch,)`.
+    """Checks that each label has a potato. Returns the labels as int32, shape `(batch,)`.
 
     Raises:
         TypeError, ValueError: If `ids_below` does not accept the labels, for example because a

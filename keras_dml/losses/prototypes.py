@@ -1,4 +1,5 @@
-"""Loss of prototypical classifiers, with a class term, a pair term and an auxiliary term."""
+"""Loss that trains prototypical classifiers. The loss is the weighted sum of a class term, a pair
+term and an auxiliary term."""
 
 from typing import Any
 
@@ -22,9 +23,9 @@ def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
         classes: Number of classes.
 
     Returns:
-        Class ids, int32, shape `(batch,)`. A boolean scalar that is True if all ids are known.
-        Unknown ids raise an error. If XLA compiles the step on TensorFlow, no error is raised, and
-        the scalar is False.
+        Class ids, int32, shape `(batch,)`. A boolean scalar that is True if all ids are known. An
+        unknown id raises an error. But if XLA compiles the step on TensorFlow, no error is raised,
+        and the scalar is False.
 
     Raises:
         TypeError, ValueError: If `ids_below` does not accept the labels, for example because a
@@ -36,14 +37,14 @@ def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
 
 
 def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Computes the cross-entropy of the correct class of each row, shape `(batch,)` (Monteiro2020,
-    Eq. 2).
+    """Computes the cross-entropy between each row's scores and its correct class, shape `(batch,)`
+    (Monteiro2020, Eq. 2).
 
-    Adding a constant to all scores of a row does not change the cross-entropy, so this term does
-    not calibrate similarities.
+    The cross-entropy does not change if a constant is added to all scores of a row. So this term
+    does not calibrate similarities.
 
     Args:
-        scores: Logits, shape `(batch, classes)`. A column that is not a class holds `-inf`.
+        scores: Logits, shape `(batch, classes)`. A column that belongs to no class holds `-inf`.
         labels: Class ids, int32, shape `(batch,)`.
         smoothing: Fraction of the target that is spread evenly over all classes, including the
             correct class (label smoothing).
@@ -58,13 +59,13 @@ def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor
 def pair_term(
     scores: Tensor, labels: Tensor, *, trials: str = "ordered", smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Computes the binary cross-entropy of the prediction "same class" over the pairs of a batch
-    (Monteiro2020, Eq. 3).
+    """Computes the binary cross-entropy of predicting for each pair in a batch whether its two rows
+    have the same class (Monteiro2020, Eq. 3).
 
-    The pairs of the same class have the same total weight as the pairs of different classes. So a
-    similarity of 0 means that "same class" and "different classes" are equally likely. If all pairs
-    of a batch have the same class, or all have different classes, the missing kind of pairs adds 0
-    and no gradient.
+    Pairs with the same class have the same total weight as pairs with different classes. So a
+    similarity of 0 means that the same class and different classes are equally likely. If a batch
+    contains only pairs with the same class, or only pairs with different classes, the missing kind
+    of pairs adds 0 and has no gradient.
 
     Args:
         scores: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
@@ -75,15 +76,15 @@ def pair_term(
             `smoothing` for different classes.
 
     Returns:
-        Value of the term, a scalar. Number of pairs of the same class.
+        Value of the term, a scalar. Number of pairs with the same class.
     """
     rows = ops.arange(ops.shape(scores)[0], dtype="int32")
     counted = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
     equal = ops.equal(labels[:, None], labels[None])
     positive = ops.logical_and(counted, equal)
     negative = ops.logical_and(counted, ops.logical_not(equal))
-    # The cross-entropy of a similarity s is softplus(-s) + a s for the target 1 - a, and
-    # softplus(s) - a s for the target a.
+    # If the target is 1 - a, the cross-entropy of a similarity s is softplus(-s) + a s. If the
+    # target is a, the cross-entropy of s is softplus(s) - a s.
     positive_terms = ops.softplus(-scores) + smoothing * scores
     negative_terms = ops.softplus(scores) - smoothing * scores
     value = mean(positive_terms, (0, 1), positive) + mean(negative_terms, (0, 1), negative)
@@ -93,8 +94,8 @@ def pair_term(
 def additive_margin(
     cosines: Tensor, labels: Tensor, margin: float = MARGIN, scale: float = SCALE
 ) -> Tensor:
-    """Computes logits of the additive margin softmax (AM-Softmax, CosFace; Wang2018):
-    `scale (cos - margin)` for the correct class and `scale cos` for other classes.
+    """Computes logits of the additive margin softmax (AM-Softmax, CosFace; Wang2018). A logit is
+    `scale (cos - margin)` for the correct class, and `scale cos` for other classes.
 
     Args:
         cosines: Cosines between embeddings and class vectors, shape `(batch, classes)`.
@@ -106,42 +107,44 @@ def additive_margin(
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypicalLoss(LabeledLoss):
-    """Loss of `keras_dml.models.PrototypicalClassifier`, the weighted sum
+    """Loss that trains `keras_dml.models.PrototypicalClassifier`. The loss is the weighted sum
     `L_class + L_pair + L_aux` (Monteiro2020, Algorithm 1).
 
     The class term is the cross-entropy of selecting the prototype of a row's class among all
-    prototypes. The pair term separates pairs of the same class from pairs of different classes, and
-    calibrates the similarity. The auxiliary term is the cross-entropy of a dense layer that takes
-    the embeddings, and speeds up training. `fit` does not compute a term with weight 0, and logs 0
-    for this term. Layers that no remaining term trains should be frozen, for example by
-    `model.prototypes_layer.similarity.trainable = False`.
+    prototypes. The pair term separates pairs with the same class from pairs with different classes,
+    and calibrates the similarity. The auxiliary term is the cross-entropy of a dense layer that
+    takes the embeddings. The auxiliary term speeds up training. If the weight of a term is 0, `fit`
+    does not compute the term, and logs 0. If no remaining term trains a layer, freeze the layer,
+    for example by `model.prototypes_layer.similarity.trainable = False`.
 
-    Labels are class ids, shape `(batch,)`. A label that is not a class raises an error. In a
-    compiled step the backend raises this error. If XLA compiles the step on TensorFlow, no error is
-    raised, and the loss is NaN for these labels. Predictions are a dict of the model's outputs:
-    `scores`, shape `(batch, classes)`, `pairs`, shape `(batch, batch)`, and `logits`, shape
-    `(batch, classes)`, if the model has an auxiliary head.
+    Labels are class ids, shape `(batch,)`. A label that is not a class id raises an error. In a
+    compiled step, the backend raises the error. If XLA compiles the step on TensorFlow, no error is
+    raised, and the loss is NaN. Predictions are a dictionary of the model's outputs `scores`, shape
+    `(batch, classes)`, and `pairs`, shape `(batch, batch)`. If the model has an auxiliary head, the
+    dictionary also holds `logits`, shape `(batch, classes)`.
 
     Args:
         class_weight: Weight of the class term.
         pair_weight: Weight of the pair term.
         aux_weight: Weight of the auxiliary term.
-        label_smoothing: Fraction of the target that is spread over all classes, in the class term
-            and the auxiliary term.
+        label_smoothing: Label smoothing in the class term and the auxiliary term: the fraction of
+            the target that is spread over all classes.
         pair_smoothing: Label smoothing of the pair term. The targets are `1 - pair_smoothing` for
             the same class and `pair_smoothing` for different classes.
-        candidates: Classes that the class term compares: `"all"`, as in Monteiro2020, or `"batch"`
-            for only the classes in the batch, which is faster for thousands of classes.
-        trials: Pairs in the pair term: `"ordered"` for both orders of each pair, because the
-            similarity is not symmetric, or `"unordered"` for pairs with `i < j`.
+        candidates: Classes that the class term compares. `"all"` compares all classes, as in
+            Monteiro2020. `"batch"` compares only the classes in the batch, which is faster for
+            thousands of classes.
+        trials: Pairs (i, j) that the pair term uses. `"ordered"` uses all pairs with `i != j`,
+            because the similarity is not symmetric. `"unordered"` uses only pairs with `i < j`.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
             replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If a weight or a fraction is not a number or is out of range, or
-            `candidates` or `trials` is unknown, or, in an eager call, a label is not a class.
+        TypeError, ValueError: If a weight or a fraction is not a number or is out of range, if
+            `candidates` or `trials` is unknown, or if an eager call receives a label that is not a
+            class id.
 
     Example:
         >>> loss = PrototypicalLoss()
@@ -188,19 +191,19 @@ class PrototypicalLoss(LabeledLoss):
         columns: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Computes the class term, the pair term and the auxiliary term without their weights, and
-        the number of pairs of the same class.
+        counts the pairs with the same class.
 
-        If the argument from which a term is computed is None, the term is 0.
+        A term is 0 if the argument from which it is computed is None.
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
             scores: Similarities between rows and prototypes, shape `(batch, classes)`.
             pairs: Similarities between rows, shape `(batch, batch)`.
-            logits: Logits of the auxiliary head, including margins, shape `(batch, units)`. Rows do
-                not count if their class was added after training and therefore has no unit.
-            columns: Column of each row's class in `scores`, int32. Required if `scores` does not
-                have columns for all classes. A column that repeats the class of an earlier column
-                must be `-inf`.
+            logits: Logits of the auxiliary head, including margins, shape `(batch, units)`. A class
+                that was added after training has no unit in the head, so its rows do not count.
+            columns: Column of each row's class in `scores`, int32. `columns` is required if
+                `scores` does not have a column for every class. If two columns of `scores` belong
+                to the same class, the later column must hold `-inf`.
         """
         own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
         if scores is not None:
@@ -244,5 +247,7 @@ class PrototypicalLoss(LabeledLoss):
 
 def _smoothing(name, value):
     if number(name, value) >= 1 or value < 0:
-        raise ValueError(f"`{name}` must be a number from 0 to below 1. Received {name}={value!r}.")
+        raise ValueError(
+            f"`{name}` must be a number of at least 0 and below 1. Received {name}={value!r}."
+        )
     return float(value)

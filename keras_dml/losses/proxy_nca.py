@@ -10,29 +10,29 @@ from keras_dml.losses.pairs import ids_below
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ProxyNCALoss(LabeledLoss):
-    """Proxy-NCA loss, which pulls embeddings closer to the proxy of their class than to all other
-    proxies (MovshovitzAttias2017).
+    """Proxy-NCA loss (MovshovitzAttias2017). The loss moves each embedding closer to the proxy of
+    its class than to all other proxies.
 
-    `d_z` is the squared distance of a row from the proxy of class z, computed by
-    `keras_dml.layers.Proxies`. The value of a row of class y is
-    `d_y + log(sum over z != y of exp(-d_z))`, which may be negative.
+    `d_z` is the squared distance between a row and the proxy of class z. `keras_dml.layers.Proxies`
+    computes this distance. The value of a row of class y is `d_y + log(sum over z != y of
+    exp(-d_z))`, which may be negative.
 
-    Labels are class ids, shape `(batch,)`, below the number of proxies. Predictions have shape
-    `(batch, classes)`. A label without a proxy raises an error. In a compiled step the backend
-    raises this error. If XLA compiles the step on TensorFlow, no error is raised, and the value of
-    a row without a proxy is NaN.
+    Labels are class ids, shape `(batch,)`. Each class id must be below the number of proxies.
+    Predictions are the squared distances, shape `(batch, classes)`. A label without a proxy raises
+    an error. In a compiled step, the backend raises the error. If XLA compiles the step on
+    TensorFlow, no error is raised, and the value of a row without a proxy is NaN.
 
     Args:
         softmax: Whether the sum includes the proxy of the row's own class (z = y). With
-            `softmax=True` the loss is a cross-entropy of at least 0.
+            `softmax=True`, the loss is a cross-entropy, which is never negative.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
             replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        ValueError: If the predictions are not a matrix of distances to proxies, or, in an eager
-            call, a label has no proxy.
+        ValueError: If the predictions are not a matrix of distances to proxies, or if an eager call
+            receives a label without a proxy.
 
     Example:
         >>> round(float(ProxyNCALoss()(np.array([0]), np.array([[0.5, 2.0, 2.0]]))), 4)

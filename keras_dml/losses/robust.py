@@ -1,12 +1,12 @@
 """Losses for adversarial training (ALP, TLA, TRADES), and losses that adversarial attacks maximize
 (DLR, margin).
 
-The losses are functions of the logits of clean inputs and of adversarial examples, shape
-`(batch, classes)`. Each function returns one value per example, shape `(batch,)`, and the mean of
-the values is the loss. `keras_dml.models.AdversarialTraining` minimizes ALP, TLA and TRADES. ALP,
-TLA and TRADES are implemented as in the papers that introduced these losses. Table 1 of
-Monteiro2020 compares its method with these losses. The attacks in `keras_dml.evaluation.attacks`,
-such as AutoAttack, maximize `cross_entropy`, `margin` and the differences of logits ratio.
+The functions take the logits of clean inputs or of adversarial examples, shape `(batch, classes)`.
+Each function returns one value per example, shape `(batch,)`. The loss is the mean of the values
+over the examples. `keras_dml.models.AdversarialTraining` minimizes ALP, TLA and TRADES. ALP, TLA
+and TRADES are implemented as in the papers that introduced them. Table 1 of Monteiro2020 compares
+the paper's method with ALP, TLA and TRADES. The attacks in `keras_dml.evaluation.attacks`, such as
+AutoAttack, maximize `cross_entropy`, `margin` and the differences of logits ratio.
 """
 
 import numpy as np
@@ -24,7 +24,8 @@ def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
     the logit of the correct class and `others` are the other logits.
 
     If the network is confident, the usual formula `logsumexp(logits) - own` loses all digits by
-    cancellation. The signs of the gradient are then rounding errors, which would mislead an attack.
+    cancellation. With the usual formula, rounding errors would determine the signs of the gradient,
+    which misleads an attack.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -38,7 +39,7 @@ def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def margin(labels: Tensor, logits: Tensor) -> Tensor:
-    """Computes the margin, the largest logit of another class minus the logit of the correct class.
+    """Computes the margin: the largest logit of a wrong class minus the logit of the correct class.
     The margin is positive if the example is misclassified.
 
     Args:
@@ -50,11 +51,11 @@ def margin(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def dlr(labels: Tensor, logits: Tensor) -> Tensor:
-    """Computes the difference of logits ratio, DLR (Croce2020, Eq. 6), which is the margin divided
-    by the gap between the largest and the third largest logit.
+    """Computes the difference of logits ratio, DLR (Croce2020, Eq. 6). The DLR is the margin
+    divided by the gap between the largest and the third largest logit.
 
-    The ratio does not change if logits are shifted or scaled, so the gradient does not vanish if
-    the network is confident.
+    The DLR does not change if logits are shifted or scaled. So the gradient of the DLR does not
+    vanish if the network is confident.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -69,13 +70,14 @@ def dlr(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def targeted_dlr(labels: Tensor, targets: Tensor, logits: Tensor) -> Tensor:
-    """Computes the targeted difference of logits ratio (Croce2020, Eq. 7): the logit of the target
-    class minus the logit of the correct class, divided by the gap between the largest logit and the
-    mean of the third and the fourth largest logit.
+    """Computes the targeted difference of logits ratio (Croce2020, Eq. 7). The numerator is the
+    logit of the target class minus the logit of the correct class. The denominator is the largest
+    logit minus the mean of the third and the fourth largest logit.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        targets: Ids of the classes that the attack aims at, integers, shape `(batch,)`.
+        targets: Ids of the classes that the attack wants the model to predict, integers, shape
+            `(batch,)`.
         logits: Logits, shape `(batch, classes)`.
 
     Raises:
@@ -99,15 +101,15 @@ def kl_divergence(logits: Tensor, reference: Tensor) -> Tensor:
 
 
 def alp(labels: Tensor, clean: Tensor, adversarial: Tensor, weight: float = 0.5) -> Tensor:
-    """Computes adversarial logit pairing, ALP (Kannan2018): the mean of the clean and the
-    adversarial cross-entropy, plus `weight` times the mean squared difference between clean and
-    adversarial logits.
+    """Computes adversarial logit pairing, ALP (Kannan2018). The loss is the mean of two
+    cross-entropies (of clean inputs and of adversarial examples), plus `weight` times the mean
+    squared difference between clean and adversarial logits.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the clean inputs, shape `(batch, classes)`.
-        adversarial: Logits of the adversarial examples of these inputs, same shape. Gradients flow
-            into `clean` and `adversarial`.
+        adversarial: Logits of the adversarial examples that were made from the clean inputs, same
+            shape. Gradients flow into `clean` and `adversarial`.
         weight: Weight of the squared difference.
     """
     clean, adversarial = widest(clean, adversarial)
@@ -117,15 +119,16 @@ def alp(labels: Tensor, clean: Tensor, adversarial: Tensor, weight: float = 0.5)
 
 
 def trades(labels: Tensor, clean: Tensor, adversarial: Tensor, beta: float = 6.0) -> Tensor:
-    """Computes TRADES (Zhang2019): the clean cross-entropy plus `beta` times the divergence
-    KL(clean || adversarial).
+    """Computes TRADES (Zhang2019). The loss is the cross-entropy of the clean inputs plus `beta`
+    times the divergence KL(clean || adversarial).
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the clean inputs, shape `(batch, classes)`.
-        adversarial: Logits of the adversarial examples of these inputs, same shape. Gradients flow
-            into `clean` and `adversarial`.
-        beta: Weight of the divergence. Monteiro2020, Table 1 uses 1 / lambda = 6 for MNIST.
+        adversarial: Logits of the adversarial examples that were made from the clean inputs, same
+            shape. Gradients flow into `clean` and `adversarial`.
+        beta: Weight of the divergence. The default is the value 1 / lambda = 6 that Monteiro2020,
+            Table 1 uses for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
@@ -143,16 +146,17 @@ def tla(
 ) -> Tensor:  # defaults of Mao2019 for MNIST
     """Computes the triplet loss of adversarial training, TLA (Mao2019).
 
-    The loss is the weighted sum of three terms: the adversarial cross-entropy, a hinge
-    `D(anchor, positive) - D(anchor, negative) + margin` with `D = 1 - |cos|`, and the squares of
-    the three vectors, averaged over dimensions. Anchors are adversarial examples. Positives and
-    negatives are clean examples that `tla_pairs` selects. In a batch with only one class the hinge
-    is omitted.
+    The loss is the weighted sum of three terms. The first term is the cross-entropy of the
+    adversarial examples. The second term is the hinge `D(anchor, positive) - D(anchor, negative) +
+    margin` with `D = 1 - |cos|`. The third term is the sum of the three squared vectors, averaged
+    over dimensions. Anchors are adversarial examples. Positives and negatives are clean examples
+    that `tla_pairs` selects. In a batch with only one class, the loss has no hinge.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Embeddings of the clean inputs, shape `(batch, features)`.
-        adversarial: Embeddings of the adversarial examples of these inputs, same shape.
+        adversarial: Embeddings of the adversarial examples that were made from the clean inputs,
+            same shape.
         logits: Logits of the adversarial examples, shape `(batch, classes)`.
         margin: Margin of the hinge.
         weight: Weight of the hinge.
@@ -173,7 +177,7 @@ def tla(
 def tla_terms(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float
 ) -> tuple[Tensor, Tensor]:
-    """Computes the hinge and the mean squares of each triplet. Each of the two tensors has shape
+    """Computes the hinge and the mean square of each triplet. Returns two tensors of shape
     `(batch,)`.
 
     Args:
@@ -189,11 +193,11 @@ def tla_terms(
 def tla_pairs(labels: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
     """Selects a clean positive and a clean negative for each anchor.
 
-    The positive is the next example of the same class in the batch. For the last example of a
-    class, the positive is the first example of the class. If the class has only one example, the
-    positive is the clean version of the anchor. The negative is the example of another class that
-    has the largest |cos| with the clean version of the anchor. If several examples have the largest
-    |cos|, the first one is the negative.
+    The positive is the next example in the batch that has the anchor's class. The first example of
+    a class is the positive of the last example. If the class has only one example, the positive is
+    the clean version of the anchor. The negative is the example of another class that has the
+    largest |cos| with the clean version of the anchor. If several examples have the largest |cos|,
+    the negative is the first of these examples.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.

@@ -16,47 +16,49 @@ FALLBACKS = (None, "farthest")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TripletLoss(DistanceMatrixLoss):
-    """Triplet loss, which makes each anchor closer to its positives than to its negatives by a
-    margin (Schroff2015; Hermans2017; Kim2020, Eq. 1).
+    """Triplet loss (Schroff2015; Hermans2017; Kim2020, Eq. 1). The loss moves each anchor closer to
+    its positives than to its negatives, by a margin.
 
-    A triplet with the distances `d_ap` of anchor and positive and `d_an` of anchor and negative
-    adds `max(d_ap - d_an + margin, 0)`. `mining` selects the triplets:
+    A triplet adds `max(d_ap - d_an + margin, 0)` to the loss. In the formula, `d_ap` is the
+    distance between anchor and positive, and `d_an` is the distance between anchor and negative.
+    The argument `mining` determines which triplets the loss selects:
 
-    - `"all"` (batch all): all triplets. The mean is over all triplets, including triplets that add
-      0.
-    - `"random"`: each pair of an anchor and a positive, with one random negative that is drawn
+    - `"all"` (batch all) selects all triplets. The mean is over all triplets, including triplets
+      that add 0.
+    - `"random"` combines each pair of an anchor and a positive with one random negative, drawn
       uniformly. The mean is over all pairs.
-    - `"semi_hard"`: each pair of an anchor and a positive, with the nearest negative that is
-      farther than the positive by less than the margin. The mean is over all pairs that have a
+    - `"semi_hard"` combines each pair of an anchor and a positive with the nearest negative that is
+      farther than the positive, but by less than the margin. The mean is over all pairs that have a
       negative in this range.
-    - `"hard"` (batch hard, hard mining): each anchor, with its farthest positive and its nearest
-      negative. The mean is over anchors.
+    - `"hard"` (batch hard, hard mining) combines each anchor with its farthest positive and its
+      nearest negative. The mean is over anchors.
 
     Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. With
-    the default reduction the loss is the mean described above. `keras_dml.samplers.PKSampler` draws
-    batches in which every row has a positive.
+    the default reduction, the loss is the mean that the list above describes.
+    `keras_dml.samplers.PKSampler` draws batches in which every row has a positive.
 
-    The random draw of negatives has no state, because it is a hash of `seed` and the embeddings.
-    The draw changes in each training step because embeddings change, and is reproducible for equal
-    batches and weights.
+    The random draw of negatives needs no state, because it is computed by a hash of `seed` and the
+    embeddings. The draw changes in each training step, because the embeddings change. Equal batches
+    and weights give the same draw.
 
     Args:
         margin: Margin by which the negative must be farther from the anchor than the positive, in
             units of the distance. If squared distances are compared, the margin is in squared
             units.
         mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
-        distance: Distance between embeddings: the name of a distance, or a function `d(x, y)` that
-            returns distances of shape `(n, m)`.
-        squared: Whether to compare squared distances. Default: True except for `"hard"`, as in the
-            papers.
-        soft: Whether to use `softplus(d_ap - d_an)` without a margin instead of the hinge. Allowed
-            only for `"hard"`.
+        distance: Distance between embeddings, given as the name of a distance or as a function
+            `d(x, y)` that returns distances of shape `(n, m)`.
+        squared: Whether to compare squared distances. As in the papers, the default is False for
+            `"hard"`, and True otherwise.
+        soft: Whether a triplet adds `softplus(d_ap - d_an)` without a margin instead of the hinge.
+            `soft=True` is allowed only for `"hard"`.
         fallback: `"farthest"` replaces missing positives and negatives in the same way as
-            TensorFlow Addons. `"semi_hard"` then has no upper bound, and uses the farthest negative
-            if no negative is farther than the positive. In a batch with only one class,
-            `"semi_hard"` uses the anchor itself as negative. `"hard"` uses the farthest row instead
-            of a missing negative, and the anchor itself instead of a missing positive. Default:
-            pairs and anchors without a partner add 0.
+            TensorFlow Addons. With `"semi_hard"`, the negative may then be farther than the
+            positive by more than the margin. If no negative is farther than the positive, the loss
+            uses the farthest negative. In a batch with only one class, the loss uses the anchor
+            itself as negative. With `"hard"`, the farthest row replaces a missing negative, and the
+            anchor itself replaces a missing positive. By default, a pair or an anchor for which a
+            positive or a negative is missing adds 0.
         seed: Seed for `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
@@ -64,9 +66,9 @@ class TripletLoss(DistanceMatrixLoss):
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If the margin is not a finite number, an option is unknown or does
-            not apply to the mining, or the distance does not accept the predictions, or if, in an
-            eager call, a label is not a class id.
+        TypeError, ValueError: If the margin is not a finite number, if an option is unknown or does
+            not apply to the mining, if the distance does not accept the predictions, or if an eager
+            call receives a label that is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])

@@ -12,32 +12,33 @@ from keras_dml.losses.pairs import class_ids, split_pairs
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class WassersteinLoss(LabeledLoss):
-    """Wasserstein loss, which makes the distance between two recordings of one person smaller than
-    the distances between recordings of different people (Abdelwahab2019, Eq. 13).
+    """Wasserstein loss (Abdelwahab2019, Eq. 13). The loss makes the distance between two recordings
+    of the same person smaller than the distances between recordings of different people.
 
     `D_ij` is the distance between anchor i and positive j of N pairs. The value of anchor i is
     `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is the mean over anchors,
     which is Eq. 13 divided by N. With `reduction="sum"` the loss is exactly Eq. 13.
 
-    Labels are class ids, shape `(2N,)`, of which each appears exactly twice. Predictions are
-    quantile embeddings, shape `(2N, filters + 1, knots)`. Other labels raise an error. In a
-    compiled step the backend raises this error. If XLA compiles the step on TensorFlow, no error is
-    raised, and the loss is NaN for these labels.
+    Labels are class ids, shape `(2N,)`. Each class id must appear exactly twice, and other labels
+    raise an error. In a compiled step, the backend raises the error. If XLA compiles the step on
+    TensorFlow, no error is raised, and the loss is NaN. Predictions are quantile embeddings, shape
+    `(2N, filters + 1, knots)`.
 
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
-        symmetric: Whether to also use positives as anchors, which adds `softplus(D_ii - D_ji)`.
-            Abdelwahab2019 uses only anchors.
-        scale: Factor by which distances are multiplied, an inverse temperature, which is 1 in
-            Abdelwahab2019.
+        symmetric: Whether to also use positives as anchors, which adds the terms `softplus(D_ii -
+            D_ji)`. Abdelwahab2019 does not use positives as anchors.
+        scale: Factor by which distances are multiplied (the inverse of a temperature). The factor
+            in Abdelwahab2019 is 1.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
-            replaced by float32, because half precision rounds labels from 257 on.
+            replaced by float32, because half precision rounds labels above 256.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `p` is below 1, `scale` is not positive, or, in an eager call, a
-            label does not appear exactly twice or the embeddings come from different models.
+        TypeError, ValueError: If `p` is below 1, if `scale` is not positive, if an eager call
+            receives a label that does not appear exactly twice, or if an eager call receives
+            embeddings from different models.
 
     Example:
         >>> embeddings = np.zeros((4, 2, 3), "float32")

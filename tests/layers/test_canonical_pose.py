@@ -1,4 +1,6 @@
-"""Tests that CanonicalPose is invariant to the position and the direction of a person."""
+"""Tests that the output of CanonicalPose does not depend on the position and the direction of a
+person.
+"""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
-"""Tests dropout masks: the fraction of dropped units, the independence of units, and the dependence
-on the seed."""
+"""Tests which fraction of units dropout masks drop, whether units are independent, and how masks
+depend on the seed.
+"""
 
 import numpy as np
 import pytest

@@ -61,8 +61,9 @@ def test_log_mel_bands_are_not_rounded_to_float32(rng, masked):
 
 
 def test_the_level_of_speech_is_not_rounded_to_float32():
-    """Tests a change of the level by 1e-12, which a mean in float32 with its error of 1e-8 would
-    hide."""
+    """Tests that a change of the level by 1e-12 is visible. A mean in float32 would hide the
+    change, because its rounding error is 1e-8.
+    """
     level = np.array([1.0, 1.2, 1.4, 1.7])
     gap, stddev = level - level.mean(), np.sqrt(level.var() + 1e-4)
     for change, expected in ((1e-12, True), (-1e-12, False)):

@@ -13,7 +13,7 @@ GRAVITY = 9.81
 
 
 def walk(rng, time=100, period=20):
-    """Returns accelerations of a walk in the directions forward, left and up.
+    """Returns the accelerations of a synthetic walk in the directions forward, left and up.
 
     The vertical channel leads the forward channel by a tenth of a stride.
     """
@@ -42,8 +42,9 @@ def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
 
 
 def test_half_turns_about_each_axis_change_nothing(rng):
-    """Tests half turns of the sensor, which cover the different cases in the construction of the
-    frame."""
+    """Tests half turns of the sensor, because they cover all cases in the construction of the
+    frame.
+    """
     x = walk(rng)
     for signs in ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
         np.testing.assert_allclose(framed(x * signs), framed(x), rtol=0, atol=1e-4)

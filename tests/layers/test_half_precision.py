@@ -1,4 +1,4 @@
-"""Tests layers and losses if the default dtype of Keras (`floatx`) has half precision."""
+"""Tests layers and losses when the default dtype of Keras (`floatx`) is a half-precision type."""
 
 import numpy as np
 import pytest

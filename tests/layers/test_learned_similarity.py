@@ -18,7 +18,7 @@ JAX = keras.backend.backend() == "jax"
 
 
 def layer_of(layers, slope, **options):
-    """Returns a layer with the weights in the entry `layers` of a worked example."""
+    """Returns a layer with the weights of a worked example, from the example's entry `layers`."""
     hidden = [len(layer["bias"]) for layer in layers[:-1]]
     layer = LearnedSimilarity(hidden, slope=slope, dropout=0.0, **options)
     features = len(layers[0]["kernel"]) // (1 if layer.symmetry == "absdiff" else 2)
@@ -83,8 +83,9 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
 
 
 def test_first_kernel_is_initialized_for_both_inputs_together(rng):
-    """Tests the scale of the initial kernel. Two separate kernels, each with half as many inputs,
-    would have a scale 1.2 times as large."""
+    """Tests the scale of the initial kernel, which takes both inputs. If each input had its own
+    kernel, the scale would be 1.2 times as large.
+    """
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
     kernel = numpy(layer.kernels[0])
@@ -192,7 +193,7 @@ def test_distance_is_negative_similarity_without_dropout(rng, z):
         ({"hidden": 2.5}, "hidden"),
         ({"slope": -0.1}, "`slope` must be a number from 0 to 1"),
         ({"slope": np.nan}, "`slope`"),
-        ({"dropout": 1}, "`dropout` must be a number from 0 to below 1"),
+        ({"dropout": 1}, "`dropout` must be a number of at least 0 and below 1"),
         ({"symmetry": "min"}, "`symmetry` must be one of .*absdiff.*symmetry='min'"),
     ],
 )
@@ -236,7 +237,8 @@ def test_large_table_compiled_by_xla_has_the_same_gradients(symmetry, rng, monke
 
 def of_weights(layer, x, y):
     """Computes the gradients of the sum of squared similarities with respect to each weight. The
-    weights are plain arrays."""
+    weights are plain arrays instead of variables.
+    """
     if JAX:
         import jax
 
@@ -256,8 +258,9 @@ def of_weights(layer, x, y):
 
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
 def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
-    """Tests layers with two widths, one after the other, because an earlier version compiled one
-    function for all widths."""
+    """Tests two layers of different widths one after the other. An earlier version used the same
+    compiled function for all widths.
+    """
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):
         layer = LearnedSimilarity(hidden, symmetry=symmetry)

@@ -17,8 +17,9 @@ def numpy(tensor):
 
 
 def speech(samples, rng, batch=1):
-    """Returns a synthetic signal in [-1, 1] that resembles speech: modulated harmonics with weak
-    noise."""
+    """Returns a synthetic signal in [-1, 1] that resembles speech. It consists of modulated
+    harmonics and weak noise.
+    """
     t = np.arange(samples) / RATE
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     noise = rng.normal(scale=0.01, size=(batch, samples))
@@ -69,8 +70,9 @@ def test_output_shape_matches_the_number_of_frames(samples):
 
 
 def test_bands_are_invariant_to_loudness_and_microphone(rng):
-    """Tests that the layer removes a factor of the signal. Such a factor adds a constant to each
-    band, and the layer subtracts the mean of each band."""
+    """Tests that multiplying the signal by a factor does not change the bands. A factor adds a
+    constant to each logarithm, and the layer subtracts the mean of each band.
+    """
     layer, audio = LogMel(30), speech(4000, rng)
     np.testing.assert_allclose(numpy(layer(2 * audio)), numpy(layer(audio)), rtol=0, atol=1e-4)
 

@@ -33,8 +33,9 @@ def test_masked_steps_count_as_zero(rng):
 
 @pytest.mark.parametrize("options", [{}, {"dilation_rate": 3}, {"kernel_size": 4}])
 def test_padding_does_not_change_stacked_layers(rng, options):
-    """Tests two stacked layers with a bias, which makes padding non-zero before the second
-    layer."""
+    """Tests two stacked layers with a bias. The bias makes the padding non-zero before the second
+    layer.
+    """
     sizes = {"kernel_size": 3, **options}
     stack = [MaskedConv1D(4, **sizes, bias_initializer="ones") for _ in range(3)]
     x = rng.normal(size=(1, 9, 3)).astype("float32")

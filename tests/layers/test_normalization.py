@@ -79,8 +79,9 @@ def test_a_compiled_model_sees_what_adapt_measured(rng):
 
 @pytest.mark.parametrize("policy", HALF)
 def test_large_offset_is_exact_under_half_precision(rng, policy):
-    """Tests an offset of 1e5, which is infinite in float16. In bfloat16, numbers of this size are
-    multiples of 512."""
+    """Tests recordings with an offset of 1e5. In float16, this offset is infinite. In bfloat16,
+    numbers of this size are multiples of 512.
+    """
     x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
     with contracts.dtype_policy(policy):
         layer = ChannelNormalization()
@@ -144,8 +145,7 @@ def test_constant_channels_single_steps_and_empty_recordings_become_zero():
 @pytest.mark.parametrize("policy", HALF)
 @pytest.mark.parametrize("with_mask", [False, True])
 def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask):
-    """Tests recordings of 6000 steps. In float16, the count of these steps would be wrong by 8
-    %."""
+    """Tests recordings with 6000 steps. In float16, the number of steps would be wrong by 8 %."""
     x = (1e5 + rng.normal(size=(1, 6000, 2))).astype("float32")
     mask = np.ones((1, 6000), bool) if with_mask else None
     with contracts.dtype_policy(policy):

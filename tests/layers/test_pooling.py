@@ -94,8 +94,9 @@ def test_the_head_names_cosine():
 @pytest.mark.parametrize("pool_size", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("time", [1, 7, 8])
 def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size, time):
-    """Tests windows of at least three steps. For such windows, the padding `"same"` would add steps
-    on the left and shift the windows."""
+    """Tests windows with at least three steps. The padding `"same"` would add steps on the left of
+    these windows and shift them.
+    """
     x = rng.normal(size=(2, time, 3)).astype("float32")
     expected = windows(x, np.ones((2, time), bool), pool_size)
     layer = MaskedAveragePooling1D(pool_size)

@@ -1,5 +1,6 @@
-"""Tests the layer PrototypeSimilarity. The tests update prototypes, and add, extend, replace and
-remove classes."""
+"""Tests the layer PrototypeSimilarity: updates of prototypes, and adding, extending, replacing and
+removing classes.
+"""
 
 import numpy as np
 import pytest

@@ -66,8 +66,9 @@ def test_masked_recordings_equal_their_valid_steps(mask, seed):
 @pytest.mark.parametrize("flatten", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 def test_nan_in_a_valid_step_gives_nan(rng, masked, flatten, training, lost):
-    """Tests that a NaN in a recording gives NaN, also in embeddings that are flattened to a
-    vector."""
+    """Tests that a NaN in a recording makes the embedding NaN, also if the embedding is flattened
+    to a vector.
+    """
     x = rng.normal(size=(2, 23, 4)).astype("float32")
     mask = np.arange(23) < np.array([[20], [23]]) if masked else None
     layer = QuantileLayer(5, flatten=flatten)
@@ -183,8 +184,9 @@ def test_inputs_other_than_sequences_are_refused(shape):
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
-    """Tests that NumPy on the host and the graph sort equally. One array is so large that several
-    threads sort it. The values include ties, 0.0 and -0.0."""
+    """Tests that NumPy, which sorts on the host, gives the same order as sorting in the graph. One
+    array is so large that several threads sort it. The values include ties, 0.0 and -0.0.
+    """
     if keras.backend.backend() != "tensorflow" and shape != SHAPE:
         return  # this backend has only one sort
     x = activations(rng, shape).round(1)

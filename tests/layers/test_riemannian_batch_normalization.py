@@ -48,8 +48,9 @@ def test_a_batch_is_moved_to_the_identity_with_its_distances(rng):
 
 
 def test_a_common_mixture_of_channels_is_taken_away(rng):
-    """Tests that the layer removes a mixture of channels that all matrices share. The test compares
-    distances, which a rotation does not change."""
+    """Tests that the layer removes a linear mixture of channels if the mixture is the same for all
+    matrices. The test compares distances, because the result may be rotated.
+    """
     x, mixture, metric = covariances(rng, 5, 4), rng.normal(size=(4, 4)), built(4).distance
     mixed = built(4)(mixture @ x @ mixture.T, training=True)
     plain = built(4)(x, training=True)

@@ -13,7 +13,7 @@ BLOCK = 320
 
 
 def speech(seconds, seed=0, level=0.1):
-    """Returns noise whose loudness changes between 0 and -8 dB, similar to syllables."""
+    """Returns noise whose loudness changes between 0 and -8 dB, as in speech with syllables."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     loudness = 0.7 + 0.3 * np.sin(2 * np.pi * 3 * time)

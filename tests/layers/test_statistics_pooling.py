@@ -41,8 +41,9 @@ def test_without_a_mask_every_step_counts(rng):
 
 
 def test_standard_deviation_is_accurate_at_a_large_mean(rng):
-    """Tests a mean so large that the formula "mean of squares minus squared mean" would lose all
-    digits of the variance."""
+    """Tests inputs with a large mean. For these inputs, the formula "mean of squares minus squared
+    mean" would lose all digits of the variance.
+    """
     noise = rng.normal(size=(1, 500, 1))
     actual = numpy(StatisticsPooling()((noise + 3000).astype("float32")))
     np.testing.assert_allclose(actual[0, 1], noise.std(), rtol=1e-3)

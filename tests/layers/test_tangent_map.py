@@ -33,8 +33,9 @@ def built(n, units, rng, **kwargs):
 
 
 def in_three(layer, x, **kwargs):
-    """Returns a model with the layers BiMap, LogEig and TangentVector that has the same kernel as
-    `layer`."""
+    """Returns a model with the separate layers BiMap, LogEig and TangentVector. The model has the
+    same kernel as `layer`.
+    """
     inputs = keras.Input(x.shape[1:], **kwargs)
     mapped = BiMap(layer.units, **kwargs)(inputs)
     logarithm = LogEig(layer.logarithm.epsilon, solver=layer.logarithm.solver, **kwargs)(mapped)
@@ -182,8 +183,9 @@ def test_batches_of_similar_size_share_a_compilation(rng):
 @only_tensorflow
 @pytest.mark.parametrize("given, own", [("float32", "float64"), ("float64", "float32")])
 def test_gradients_have_the_types_of_their_variables(given, own, rng):
-    """Tests gradients if the matrices and the kernel have different dtypes, which happens without
-    autocast."""
+    """Tests gradients when the matrices and the kernel have different dtypes. This happens if
+    autocast is off.
+    """
     layer = built(6, 3, rng, epsilon=EPSILON, dtype=own, autocast=False)
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)]).astype(given)
     y, of_x, of_kernel = trained(layer, x, np.ones((4, 6)))

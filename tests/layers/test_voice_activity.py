@@ -26,8 +26,9 @@ def test_frames_far_below_the_mean_level_are_left_out(rng):
 
 @given(st.integers(0, 2**31), st.floats(-50, 50), st.floats(0.5, 4))
 def test_neither_loudness_nor_contrast_counts(seed, shift, scale):
-    """Tests that shifting or scaling the levels does not change the mask. The levels are multiples
-    of 1/64, so that they stay distinct."""
+    """Tests that the mask stays the same if all levels are shifted or scaled. The levels are
+    multiples of 1/64, so that different levels stay different.
+    """
     bands = np.random.default_rng(seed).integers(-64, 64, size=(1, 12, 4)) / 64
     gap = bands.mean(axis=-1) - bands.mean() + 0.3 * bands.mean(axis=-1).std()
     clear = np.abs(gap) > 1e-3

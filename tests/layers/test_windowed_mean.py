@@ -15,8 +15,9 @@ def network():
 
 
 def by_loops(network, x):
-    """Computes the mean over windows from its definition for one recording, shape
-    `(time, channels)`."""
+    """Computes the means over windows by their definition, for one recording of shape `(time,
+    channels)`.
+    """
     padded = np.concatenate([np.zeros((LEAD, 2)), x, np.zeros((WINDOW, 2))]).astype("float32")
     vectors = []
     for start in range(0, len(x), STEP):
@@ -51,5 +52,5 @@ def test_invalid_networks_and_numbers_are_refused(network):
     with pytest.raises(ValueError, match="must take windows .* of a fixed length"):
         WindowedMean(any_length, 3, 3)
     for numbers in ((0, 6, 2), (3, 9, 2), (3, 0, 2), (3, 6, 8), (3, 6, -1)):
-        with pytest.raises(ValueError, match="`reach` from 1 to 8"):
+        with pytest.raises(ValueError, match="`reach` must be from 1 to .* 8, and `lead`"):
             WindowedMean(network, *numbers)

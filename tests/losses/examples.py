@@ -1,4 +1,4 @@
-"""Helpers that compare a loss with the value and the gradient of a worked example."""
+"""Contains functions that compare a loss with the value and the gradient of a worked example."""
 
 import numpy as np
 
@@ -48,7 +48,9 @@ def check_gradient(found, expected, tolerance):
 
 
 def random_negatives_of_all(labels, embeddings, seed):
-    """Returns the random negative of row i for each partner j, shape `(batch, batch)`."""
+    """Returns an array `(batch, batch)`, in which entry `[i, j]` is the random negative of row i
+    for its partner j.
+    """
     rows = ops.shape(labels)[0]
     partners = ops.tile(ops.arange(rows, dtype="int32")[None], (rows, 1))
     return mining.random_negatives(labels, embeddings, seed, partners)

@@ -1,5 +1,6 @@
-"""Tests that a loss warns if its distance differs from the distance of the model's head, and only
-then."""
+"""Tests that a loss warns if and only if its distance differs from the distance of the model's
+head.
+"""
 
 import warnings
 

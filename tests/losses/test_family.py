@@ -64,7 +64,9 @@ def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rows", [3, 6])
 def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dtype):
-    """Tests the value and the gradient if some or all negatives have an infinite distance."""
+    """Tests the value and the gradient when some or all negatives are infinitely far from the
+    anchor.
+    """
     x = rng.normal(size=(6, 3)).astype(dtype)
     near = np.arange(6) < rows
     far = near & near[:, None] & (LABELS[:, None] != LABELS)
@@ -113,8 +115,9 @@ def test_equal_rows_have_finite_gradients(rng, make):
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if name != "triplet random"])
 def test_the_order_of_the_rows_changes_no_anchor(rng, name):
-    """Tests that the order of rows has no effect. Random triplets are an exception, because the
-    random draw depends on the order of rows."""
+    """Tests that the value of an anchor does not depend on the order of the rows. The test leaves
+    out random triplets, because the random draw depends on the order of the rows.
+    """
     x, order, make = embeddings(rng, "euclidean"), rng.permutation(6), LOSSES[name]
     loss = make(reduction=None, dtype="float64")
     result = numpy(loss(LABELS[order], x[order]))
@@ -134,8 +137,9 @@ def test_a_compiled_step_gives_the_same_value_and_gradient(rng, make):
 
 
 def graph_gradient(loss):
-    """Returns the gradient function of a loss, traced for batches of unknown size. `fit` also
-    traces this kind of graph for a sampler."""
+    """Returns a function that computes the gradient of a loss and is traced for batches of unknown
+    size, as `fit` does for a sampler.
+    """
     import tensorflow as tf
 
     @tf.function(input_signature=[tf.TensorSpec((None,)), tf.TensorSpec((None, 4))])
@@ -167,8 +171,9 @@ def test_a_nan_stays_one(rng, make):
 
 @losses
 def test_half_precision_reads_labels_and_embeddings_in_float32(rng, make):
-    """Tests that labels and embeddings are read in float32, because 256 and 257 are the same number
-    in bfloat16."""
+    """Tests that labels and embeddings are read in float32. In bfloat16, the labels 256 and 257
+    would be equal.
+    """
     x = embeddings(rng, "euclidean").astype("float32")
     result = make(dtype="mixed_bfloat16")(LABELS + 256, x)
     assert keras.backend.standardize_dtype(result.dtype) == "float32"

@@ -1,5 +1,6 @@
-"""Tests that the loss of classifiers stays float64. Keras's own mean would round the loss to
-float32 on JAX."""
+"""Tests that the loss of classifiers has the dtype float64. Keras's own mean would round the loss
+to float32 on JAX.
+"""
 
 import numpy as np
 

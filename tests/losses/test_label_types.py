@@ -29,8 +29,9 @@ def numpy(tensor):
 
 
 def predictions(rng, width):
-    """Returns random predictions. If `width` is two, the predictions are quantile embeddings with
-    the knots in the last row."""
+    """Returns random predictions. If `width` consists of two numbers, the predictions are quantile
+    embeddings with the knots in the last row.
+    """
     if isinstance(width, int):
         return rng.normal(size=(4, width)).astype("float32")
     x = np.sort(rng.normal(size=(4, *width)), axis=-1).astype("float32")

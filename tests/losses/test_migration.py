@@ -1,5 +1,6 @@
-"""Tests the README's table on migration from TensorFlow Addons, row by row, with values that
-TensorFlow Addons computed."""
+"""Tests each row of the README's table about migration from TensorFlow Addons, with values that
+TensorFlow Addons computed.
+"""
 
 import numpy as np
 import pytest
@@ -33,8 +34,9 @@ def cases(function):
 
 
 def interleaved(anchors, positives):
-    """Interleaves anchors and positives to an array of 2N rows, which this package's losses
-    accept."""
+    """Arranges anchors and positives alternately in an array of 2N rows, as the losses of keras-dml
+    expect.
+    """
     return np.stack([anchors, positives], axis=1).reshape(-1, *anchors.shape[1:]).astype("float32")
 
 
@@ -59,8 +61,8 @@ def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
     np.testing.assert_allclose(result[0::2], in_table @ positives, **CLOSE)
     np.testing.assert_allclose(result[1::2], in_table.T @ anchors, **CLOSE)
 
-    # In TensorFlow Addons, rows with the same label share the target. This package raises an error
-    # for these batches.
+    # In TensorFlow Addons, all rows with the same label share the target of the cross-entropy.
+    # keras-dml raises an error for batches with several pairs of a class.
     with pytest.raises(ValueError, match="exactly twice"):
         loss(np.repeat(repeated["inputs"]["y_true"], 2), rows)
 
@@ -79,8 +81,9 @@ def test_npairs_loss_on_the_similarity_matrix_itself():
 
 @pytest.mark.parametrize("number", [0, 1], ids=["emb9", "emb8_duplicates"])
 def test_angular_distance_is_one_more_than_the_cosine_distance(number):
-    """Tests that the angular distance of TensorFlow Addons, 1 - cosine, is one more than the cosine
-    distance here, -cosine. So thresholds differ by one."""
+    """Tests that the angular distance of TensorFlow Addons (1 - cosine) is one more than the cosine
+    distance of keras-dml (-cosine). Therefore thresholds differ by one.
+    """
     case = list(cases("tfa.losses.metric_learning.angular_distance"))[number]
     embeddings = case["inputs"]["feature"].astype("float32")
     cosine = distances.get("cosine")
@@ -100,8 +103,9 @@ METRICS = {
 
 
 def check(case, loss, labels, embeddings):
-    """Checks value and gradient. If a batch has no pair, TensorFlow Addons returns NaN, and this
-    package returns 0 without a gradient."""
+    """Checks the value and the gradient of a loss. If a batch has no pair, TensorFlow Addons
+    returns NaN, and keras-dml returns 0 without a gradient.
+    """
     x = case["inputs"][embeddings].astype("float32")
     labels = case["inputs"][labels]
     value, slopes = np.asarray(case["value"]), np.asarray(case["grad"][embeddings])
@@ -147,16 +151,19 @@ def test_lifted_struct_loss_is_the_lifted_structure_loss():
 
 
 def contrastive(loss, distance, equal):
-    """Returns the loss of one pair at a given distance, and its derivative in the distance."""
+    """Returns the loss of one pair at a given distance, and the derivative with respect to the
+    distance.
+    """
     labels, run = np.array([0, not equal]), lambda x: loss(labels, x)
     x = np.array([[0.0], [distance]], "float32")
     return float(run(x)), gradients(run, x)[0][1, 0]
 
 
 def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
-    """Tests that TensorFlow Addons computes twice the contrastive loss of this package. Its
-    functions take distances, and use d^2 and (margin - d)^2 without the factor 1/2. The label of a
-    pair of one class is 1."""
+    """Tests that TensorFlow Addons computes twice the contrastive loss of this package. The
+    functions of TensorFlow Addons take distances, and use d^2 and (margin - d)^2 without the factor
+    1/2. The label of a pair is 1 if both rows have the same class.
+    """
     result = list(cases("tfa.losses.contrastive_loss"))
     assert len(result) == 3
     for case in result:
@@ -192,8 +199,9 @@ def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
 
 
 def test_every_golden_loss_is_compared_or_has_no_counterpart():
-    """Tests that a test compares each loss of TensorFlow Addons, except losses on quantiles and
-    probabilities, which are not for metric learning."""
+    """Tests that every loss of TensorFlow Addons is compared in a test. Losses on quantiles and
+    probabilities are exceptions, because they are not for metric learning.
+    """
     valid = {case["fn"] for case in load("tfa")["cases"] if ".losses." in case["fn"]}
     compared = {
         "ContrastiveLoss",
@@ -210,8 +218,9 @@ def test_every_golden_loss_is_compared_or_has_no_counterpart():
 
 
 def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):
-    """Tests the penalty `reg / 4 * (mean |a|^2 + mean |p|^2)`, which `contrib` of TensorFlow 1
-    contained and TensorFlow Addons does not."""
+    """Tests the penalty `reg / 4 * (mean |a|^2 + mean |p|^2)`. It was in the module `contrib` of
+    TensorFlow 1, and TensorFlow Addons does not contain it.
+    """
     (case, _) = cases("tfa.losses.npairs_loss")
     arrays = load("tfa")["inputs"]
     anchors, positives = np.asarray(arrays["anchor6"]), np.asarray(arrays["positive6"])

@@ -1,5 +1,6 @@
-"""Tests the README's table on migration from TensorFlow Similarity, row by row, with values that
-TensorFlow Similarity computed."""
+"""Tests each row of the README's table about migration from TensorFlow Similarity, with values that
+TensorFlow Similarity computed.
+"""
 
 import numpy as np
 import pytest
@@ -34,8 +35,9 @@ def inputs(case):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_triplet_loss(distance, strategy):
-    """Compares triplet losses. For semi-hard negatives the batches consist of pairs, because
-    TensorFlow Similarity uses only the hardest positive of an anchor."""
+    """Compares triplet losses. For semi-hard negatives, each class of a batch
+    has only two rows, because TensorFlow Similarity uses only the hardest positive of an anchor.
+    """
     wanted = {"distance": distance, "negative_mining_strategy": strategy}
     result = [c for c in cases("losses.TripletLoss") if wanted.items() <= c["args"].items()]
     if strategy == "semi-hard":  # in this package `soft` requires hard negatives
@@ -57,8 +59,9 @@ def test_triplet_loss(distance, strategy):
 
 
 def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum():
-    """Tests unit vectors, for which TensorFlow Similarity computes `log(1 + sum exp s_ij) - s_ii`
-    and this package computes `log(sum exp s_ij) - s_ii`."""
+    """Tests the loss with unit vectors. For unit vectors, TensorFlow Similarity computes `log(1 +
+    sum exp s_ij) - s_ii` and this package computes `log(sum exp s_ij) - s_ii`.
+    """
     result = cases("losses.MultiNegativesRankLoss")
     assert len(result) == 2
     for case in result:

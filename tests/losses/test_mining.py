@@ -37,8 +37,9 @@ def negative_rows(labels, i):
 
 
 def triplets_by_loops(table, labels, margin, semi_hard, fallback):
-    """Computes the signed weights, the number of open hinges of each anchor, and the number of all
-    hinges of each anchor, with loops over triplets."""
+    """Computes with loops over triplets: the signed weights, the number of open hinges per anchor,
+    and the number of all hinges per anchor.
+    """
     weights = np.zeros_like(table)
     opened, counted = np.zeros(len(labels)), np.zeros(len(labels))
     for i, j in pairs(labels):
@@ -85,8 +86,9 @@ def test_triplets_are_those_of_loops(kind, seed, slots):
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "random"])
 def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
-    """Tests traced steps with several numbers of rows, because the last batch of an epoch is
-    shorter."""
+    """Tests that traced steps mine in the same way as eager calls. The tests use several numbers of
+    rows, because the last batch of an epoch can be shorter.
+    """
     ours = {
         "all": lambda table, labels, x: mining.all_triplets(table, labels, 0.5),
         "semi-hard": lambda table, labels, x: mining.semi_hard(table, labels, 0.5, fallback=True),
@@ -176,8 +178,9 @@ def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
-    """Tests distances that are whole numbers, so that some negatives are exactly as far as the
-    positive or exactly at the margin."""
+    """Tests negatives that are exactly as far as the positive or exactly at the margin. Such ties
+    exist because all distances in the test are whole numbers.
+    """
     labels = batch(seed, rows=13, classes=4)[1]
     table = np.random.default_rng(seed).integers(0, 5, (13, 13)).astype("float64")
     tensors = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 2.0

@@ -55,7 +55,9 @@ def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2()
 
 
 def test_sohns_loss_is_not_the_sum_over_all_positive_pairs_that_kim2020_prints():
-    """Erratum: Kim2020 Eq. 2, a sum over all positive pairs, has another value than Sohn2016."""
+    """Erratum: Eq. 2 of Kim2020 is a sum over all positive pairs and gives another value than the
+    loss of Sohn2016.
+    """
     example = golden("npair_mc", "seeds_p3")
     x, labels = (np.asarray(example["inputs"][key]) for key in ("x", "labels"))
     result = float(NPairLoss("inner", l2=0.002)(labels, x))
@@ -127,8 +129,9 @@ def test_lengths_do_not_matter_to_the_cosine_but_the_scale_does(rng):
 
 
 def test_large_products_neither_overflow_nor_lose_the_gradient():
-    """Tests the anchors 1e4 and -1e4. If the positives are exchanged, the differences of
-    similarities are 2e8."""
+    """Tests the anchors 1e4 and -1e4. If the positives of the two anchors are exchanged, the
+    differences between similarities are 2e8.
+    """
     f, separate, crossed = (
         np.array([[1e4], [-1e4], [1e4], [-1e4]], "float32"),
         [0, 1, 0, 1],

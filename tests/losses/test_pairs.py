@@ -29,7 +29,7 @@ NO_IDS = {
 }
 
 
-# JAX raises a RuntimeError, except in `fit`, which raises a ValueError
+# JAX raises a RuntimeError, but `fit` raises a ValueError
 STOPPED = (ValueError, RuntimeError)
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf

@@ -1,5 +1,4 @@
-"""Tests the potato ranking loss, with z-scores that are computed from matrices and with given
-z-scores."""
+"""Tests the potato ranking loss on z-scores computed from matrices and on given z-scores."""
 
 import numpy as np
 import pytest
@@ -156,8 +155,9 @@ def test_on_the_bounds_nothing_is_mined():
 
 
 def test_a_nan_stays_with_the_queries_that_see_it():
-    """Tests NaN scores. A row that is not finite has no score in any potato, and a potato without
-    statistics gives no scores."""
+    """Tests that NaN changes only the loss of the rows that depend on it. A row that is not finite
+    has NaN scores in all potatoes, and a potato without statistics gives NaN scores.
+    """
     scores = np.zeros((4, 3))
     scores[:, 2] = np.nan
     labels = np.array([0, 0, 1, 1])

@@ -1,4 +1,4 @@
-"""Tests the three terms of Monteiro2020, Algorithm 1, and the loss that is their weighted sum."""
+"""Tests the terms of Algorithm 1 of Monteiro2020, and the loss, which is their weighted sum."""
 
 import numpy as np
 import pytest
@@ -65,8 +65,9 @@ def test_golden_class_term(name):
 
 
 def test_a_column_that_is_no_class_counts_for_nothing(rng):
-    """Tests columns that are not classes, which `candidates="batch"` creates on JAX. Label
-    smoothing is spread over the other columns."""
+    """Tests columns that are not classes. On JAX, `candidates="batch"` creates such columns. Label
+    smoothing is spread only over the columns of classes.
+    """
     scores = rng.normal(size=(4, 3)).astype("float32")
     wider = np.insert(scores, 1, -np.inf, axis=1)
     for smoothing in (0.0, 0.2):
@@ -200,7 +201,7 @@ def test_one_hot_labels_are_refused(rng):
     [
         ({"class_weight": -1}, "`class_weight` must be a number of at least 0"),
         ({"pair_weight": float("nan")}, "`pair_weight`"),
-        ({"label_smoothing": 1}, "`label_smoothing` must be a number from 0 to below 1"),
+        ({"label_smoothing": 1}, "`label_smoothing` must be a number of at least 0 and below 1"),
         ({"pair_smoothing": -0.1}, "`pair_smoothing`"),
         ({"candidates": "some"}, "`candidates` must be one of .*all.*batch"),
         ({"trials": "none"}, "`trials` must be one of .*ordered"),
@@ -217,8 +218,9 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("labels", [[4, 1, 4, 0, 1], [2, 2, 2, 2, 2], [5, -1, 0, 5, -1]])
 def test_places_name_each_rows_class_among_those_present(labels, static):
-    """Tests the index of each row's class among the classes in the batch, also if shapes must not
-    depend on values."""
+    """Tests the function that returns, for each row, the index of its class among the classes in
+    the batch. The function must also work if shapes may not depend on values.
+    """
     present, places = (
         numpy(item) for item in classes_present(ids(labels), classes=9, static=static)
     )

@@ -70,8 +70,9 @@ def test_predictions_that_are_no_table_of_proxies_are_refused(shape):
 
 
 def test_an_encoder_learns_with_its_proxies_and_leaves_them(rng):
-    """Tests that an encoder learns with proxies and then computes embeddings without them. The
-    proxies are saved with the training model."""
+    """Tests that an encoder is trained with proxies and can then be used without the proxies. The
+    proxies are saved with the training model.
+    """
     signal = keras.Input((3,))
     embedding = keras.layers.Dense(2)(signal)
     encoder = keras.Model(signal, embedding)

@@ -1,5 +1,6 @@
-"""Tests that the losses of adversarial training equal worked examples and loops, also at extreme
-logits."""
+"""Tests that the losses of adversarial training agree with worked examples and with loops, also at
+extreme logits.
+"""
 
 import numpy as np
 import pytest

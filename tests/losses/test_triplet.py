@@ -28,8 +28,9 @@ LABELS = np.array([0, 1, 0, 1, 2, 0])
 
 
 def given_draw(drawn):
-    """Replaces the random draw of negatives. The negative of row i for its partner j is
-    `drawn[i, j]`."""
+    """Replaces the random draw of negatives by given negatives. The negative of row i for its
+    partner j is `drawn[i, j]`.
+    """
     return lambda labels, embeddings, seed, partners: ops.take_along_axis(drawn, partners, axis=1)
 
 
@@ -90,8 +91,9 @@ def test_gradients_agree_with_finite_differences(rng, monkeypatch, mining_, squa
 
 
 def test_each_mining_is_a_mean_over_its_terms(rng):
-    """Tests that the loss with each kind of mining equals its formula. Some anchors have no
-    positive, and the classes have different sizes."""
+    """Tests for each kind of mining that the loss equals its formula. In the test, some anchors
+    have no positive, and the classes have different sizes.
+    """
     x = rng.normal(size=(6, 3))
     d = np.linalg.norm(x[:, None] - x[None], axis=-1)
     table, labels = LABELS[:, None] == LABELS, LABELS
@@ -149,7 +151,9 @@ def test_a_distance_made_from_the_euclidean_one_is_asked_itself(rng):
 
 
 def test_the_cosine_is_compared_as_it_is(rng):
-    """Tests that adding 1 to every distance does not change any triplet."""
+    """Tests the cosine distance, which can be negative. Adding 1 to every distance must not change
+    which triplets are selected.
+    """
     x = rng.normal(size=(6, 3)).astype("float32")
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     result = TripletLoss(0.5, distance="cosine", squared=False)(LABELS, x)

@@ -25,8 +25,9 @@ def numpy(tensor):
 
 
 def with_knots(values, alpha):
-    """Builds quantile embeddings from values `(batch, filters, knots)` and free weights of the
-    knots. The last row of an embedding holds the knots."""
+    """Builds quantile embeddings from values `(batch, filters, knots)` and unconstrained weights
+    that determine the knots. The last row of an embedding contains the knots.
+    """
     row = ops.cast(quantile.knots(alpha), values.dtype)[None, None, :]
     return ops.concatenate([values, row + ops.zeros_like(values[:, :1])], axis=1)
 
@@ -141,8 +142,9 @@ def test_golden_loss_from_activations_and_its_whole_gradient_in_alpha():
 
 
 def test_the_layer_and_the_loss_together_are_the_golden_loss():
-    """Tests that the public layer and the public loss together give the value of the worked
-    example. The last row of an embedding passes the knots to the loss."""
+    """Tests that the quantile layer and the loss together give the value of the worked example. The
+    layer passes the knots to the loss in the last row of each embedding.
+    """
     example = golden("loss_end_to_end")
     x, alpha = (float64(example["inputs"][key]) for key in ("x", "alpha"))
     layer = QuantileLayer(len(alpha), dtype="float64")
@@ -156,8 +158,9 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
 def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, symmetric):
-    """Tests gradients if steps of two recordings are equal and one filter is constant. The numbers
-    of steps avoid points without a derivative."""
+    """Tests gradients when time steps of two recordings are equal and one filter is constant. The
+    numbers of time steps are chosen so that the loss has a derivative.
+    """
     x = rng.normal(size=(4, 7, 2))
     x[0, 2, 0] = x[1, 3, 0] = x[2, 0, 0]
     x[3, :, 1] = 0.25
@@ -217,7 +220,8 @@ def test_the_order_of_the_rows_moves_no_value_but_by_the_choice_of_anchors(rng):
         loss(symmetric=True)(labels[pairs], with_knots(values[pairs], alpha)), result
     )
     swapped = pairs.reshape(-1, 2)[:, ::-1].ravel()
-    # Exchanging anchors and positives transposes D, so the terms of rows and columns are exchanged.
+    # Exchanging anchors and positives transposes D. This exchanges the terms of the rows and the
+    # terms of the columns.
     np.testing.assert_allclose(
         loss(symmetric=True)(labels[swapped], with_knots(values[swapped], alpha)), result
     )
