@@ -1,4 +1,4 @@
-"""Checks of scores, distances and ids that the functions of this package share."""
+"""Checks scores, distances and ids for all functions of this package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from keras_dml._arrays import real, refuse_masked
 from keras_dml._typing import ArrayLike
 
 PeopleOfTrials: TypeAlias = Sequence[ArrayLike]
-"""`(probe_ids, claimed_ids)`: the two people of each trial. The shapes broadcast to the scores."""
+"""Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The shape of each
+array must broadcast to the shape of the scores."""
 
 
 def check_finite(name, values):
-    """Raises ValueError if a value is not finite. The message contains the index of the first such
-    value."""
+    """Raises ValueError if a value is not finite. The message contains the index of the first value
+    that is not finite."""
     bad = ~np.isfinite(values)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -35,8 +36,8 @@ def ids(name, values):
         values: Ids, any shape.
 
     Raises:
-        TypeError: If the ids are masked, dates, structured or complex, or if they mix kinds such
-            as numbers and strings, which NumPy would turn into strings.
+        TypeError: If the ids are a masked array, dates, structured values or complex numbers, or if
+            they mix types such as numbers and strings. NumPy would convert mixed ids to strings.
         ValueError: If an id is NaN.
     """
     refuse_masked(name, values)
@@ -71,12 +72,12 @@ def check_trials(scores, genuine):
         genuine: Booleans of the same shape, True if probe and claim are the same person.
 
     Returns:
-        `(scores, genuine)`: float64 and bool, both of shape `(trials,)`.
+        Tuple `(scores, genuine)` of a float64 array and a boolean array, both of shape `(trials,)`.
 
     Raises:
         TypeError: If `genuine` is not boolean, or the scores are not real numbers.
-        ValueError: If the shapes of `scores` and `genuine` differ, a score is not finite, or there
-            are no genuine or no imposter trials.
+        ValueError: If the shapes of `scores` and `genuine` differ, a score is not finite, or
+            genuine trials or imposter trials are missing.
     """
     scores = real("`scores`", scores, np.float64)
     genuine = real("`genuine`", genuine)
@@ -122,15 +123,15 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
 
     Args:
         distances: Distances, shape `(probes, entries)`.
-        probe_ids: Person of each row.
-        gallery_ids: Person of each column.
+        probe_ids: Id of the person in each row.
+        gallery_ids: Id of the person in each column.
 
     Returns:
-        `(distances, probe_ids, gallery_ids)` as arrays `(probes, entries)`, `(probes,)`,
+        Tuple `(distances, probe_ids, gallery_ids)` of arrays `(probes, entries)`, `(probes,)`,
         `(entries,)`.
 
     Raises:
-        TypeError: If the distances are not real numbers, or the ids are invalid, see `ids`.
+        TypeError: If the distances are not real numbers, or the ids are invalid (see `ids`).
         ValueError: If the numbers of ids differ from the shape of the matrix, a distance is not
             finite, or the matrix is empty.
     """
@@ -141,8 +142,8 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
         raise ValueError(
             f"Received `distances` of shape {distances.shape}, `probe_ids` of shape "
             f"{probe_ids.shape} and `gallery_ids` of shape {gallery_ids.shape}. Expected "
-            "`distances` of shape (probes, gallery entries), one probe id for each row and one "
-            "gallery id for each column."
+            "`distances` of shape (probes, gallery entries), with one probe id for each row and "
+            "one gallery id for each column."
         )
     if distances.size == 0:
         raise ValueError(
@@ -161,10 +162,10 @@ def ids_of_trials(people, shape):
         shape: Shape of the scores before flattening. The ids are broadcast to this shape.
 
     Returns:
-        `(probe_ids, claimed_ids)`, both of shape `(trials,)`.
+        Tuple `(probe_ids, claimed_ids)` of arrays of shape `(trials,)`.
 
     Raises:
-        TypeError: If the ids are invalid, see `ids`.
+        TypeError: If the ids are invalid (see `ids`).
         ValueError: If `people` is not a pair, an id is NaN, or the ids do not broadcast to `shape`.
     """
     if not hasattr(people, "__len__") or len(people) != 2:
@@ -179,21 +180,22 @@ def ids_of_trials(people, shape):
         raise ValueError(
             f"Received `people` of shapes {pair[0].shape} and {pair[1].shape}. Expected shapes "
             f"that broadcast to the shape of `scores`, {shape}. For a score matrix with probes in "
-            "rows and claims in columns pass `(probe_ids[:, None], claimed_ids[None, :])`."
+            "rows and claims in columns, pass `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
     return probe, claimed
 
 
 def person_codes(people, genuine, shape):
-    """Converts the two people of each trial to the integers 0, 1, ...
+    """Numbers all people 0, 1, ... and returns the numbers of the two people of each trial.
 
     Args:
         people: `(probe_ids, claimed_ids)`, or None.
-        genuine: Checked booleans, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
         shape: Shape of the scores before flattening. The ids are broadcast to this shape.
 
     Returns:
-        `(probe_codes, claimed_codes)`, both of shape `(trials,)`. None if `people` is None.
+        Tuple `(probe_codes, claimed_codes)` of integer arrays of shape `(trials,)`. None if
+        `people` is None.
     """
     if people is None:
         return None
@@ -203,7 +205,7 @@ def person_codes(people, genuine, shape):
         raise ValueError(
             f"Received `genuine` and `people` that contradict each other in {contradictions:,} of "
             f"{genuine.size:,} trials. `genuine` must be True exactly if the two `people` of a "
-            "trial are the same. Compute it by `probe_ids == claimed_ids`."
+            "trial are the same person. Compute `genuine` by `probe_ids == claimed_ids`."
         )
     codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)[1]
     return codes[: probe.size], codes[probe.size :]

@@ -1,4 +1,4 @@
-"""Metrics of a clustering: how well clusters agree with classes (NMI, pair-counting F1)."""
+"""Measures how well clusters agree with classes (NMI, pair-counting F1)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ class Clustering:
     """Metrics that compare clusters with classes.
 
     Attributes:
-        nmi: Normalized mutual information (NMI): the mutual information divided by the mean of the
-            entropy of the classes and the entropy of the clusters. 1 if both entropies are 0.
+        nmi: Normalized mutual information (NMI). The mutual information is divided by the mean of
+            two entropies, which are the entropy of the classes and the entropy of the clusters. The
+            value is 1 if both entropies are 0.
         f1: Pair-counting F1, 2 TP / (2 TP + FP + FN). A true positive (TP) is a pair of samples
-            with the same class and the same cluster. 1 if no pair shares a class or a cluster.
-        precision: Fraction of the pairs with the same cluster that also have the same class. 1 if
+            with the same class and the same cluster. The value is 1 if no pair shares a class or a
+            cluster.
+        precision: Fraction of same-cluster pairs that also have the same class. The value is 1 if
             no pair shares a cluster.
-        recall: Fraction of the pairs with the same class that also have the same cluster. 1 if no
+        recall: Fraction of same-class pairs that also have the same cluster. The value is 1 if no
             pair shares a class.
         pairs: Numbers of true positive, false positive and false negative pairs.
         samples: Number of samples.
@@ -54,14 +56,15 @@ class Clustering:
 def clustering(labels: ArrayLike, clusters: ArrayLike) -> Clustering:
     """Computes NMI and pair-counting F1 of clusters compared with classes.
 
-    Renaming or reordering the clusters does not change the result.
+    The result does not change if clusters are renamed or reordered.
 
     Args:
         labels: Class of each sample, shape `(samples,)`.
         clusters: Cluster of each sample, shape `(samples,)`.
 
     Returns:
-        `Clustering`. Its text shows the metrics and the numbers of samples, classes and clusters.
+        `Clustering`. Printing the result shows the metrics and the numbers of samples, classes and
+        clusters.
 
     Raises:
         ValueError: If the shapes of `labels` and `clusters` differ, or there are no samples.
@@ -97,9 +100,9 @@ def embedding_clustering(
     """Computes NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
     k-means runs from ten random initializations. The clusters with the smallest sum of squared
-    distances are used. Kim2020 reports NMI and F1 without a description of the clustering
-    algorithm. Convert SPD matrices to vectors by the matrix logarithm, so that the metrics of
-    models with different losses are comparable.
+    distances are used. Kim2020 reports NMI and F1, but does not describe its clustering algorithm.
+    Convert SPD matrices to vectors by the matrix logarithm, so that the metrics of models with
+    different losses are comparable.
 
     Args:
         embeddings: Vectors, shape `(samples, features)`.
@@ -109,8 +112,8 @@ def embedding_clustering(
 
     Returns:
         `Clustering`. If there are fewer distinct vectors than `clusters`, the number of clusters
-        is the number of distinct vectors. A network that maps all inputs to one point has one
-        cluster and an NMI of 0.
+        is the number of distinct vectors. If a network maps all inputs to one point, there is one
+        cluster and the NMI is 0.
 
     Raises:
         TypeError: If `clusters` or `seed` is not a whole number.

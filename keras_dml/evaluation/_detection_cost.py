@@ -1,4 +1,5 @@
-"""Minimum detection cost (minDCF) of verification, and the Bayes threshold of similarities."""
+"""Computes the minimum detection cost (minDCF) of verification, and the Bayes threshold of
+similarities."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ class DetectionCost:
     """Minimum normalized detection cost (minDCF) of a list of trials.
 
     Attributes:
-        cost: Minimum cost; 0 is best. The cost is normalized so that the cheaper of two trivial
-            systems, which accept or reject every trial, has the cost 1.
-        threshold: Smallest threshold with this cost, in units of the scores. -inf if rejecting
-            every trial costs least.
+        cost: Minimum cost; 0 is best. A trivial system either accepts every trial or rejects every
+            trial. The cost is divided by the cost of the cheaper trivial system.
+        threshold: Smallest threshold with this cost, in units of the scores. The threshold is -inf
+            if rejecting every trial costs least.
         prior: Probability that a trial is genuine.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
-        cost_ci95: 95 % confidence interval of the cost. None without a bootstrap.
+        cost_ci95: 95 % confidence interval of the cost. None if no bootstrap was run.
     """
 
     cost: float
@@ -57,28 +58,29 @@ def detection_cost(
     """Computes the minimum detection cost (minDCF), as reported in speaker verification.
 
     `min_t [C_miss prior FRR(t) + C_fa (1 - prior) FAR(t)] / min(C_miss prior, C_fa (1 - prior))`.
-    The threshold t is chosen on the evaluated trials. So the result is a lower bound of the cost on
-    other trials.
+    The threshold `t` is chosen on the evaluated trials. Expect a higher cost on other trials.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer. For a similarity S pass -S.
+        scores: Distances of the trials, any shape. Smaller is closer. For a similarity `S`, pass
+            `-S`.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
         cost_false_accept: Cost of accepting an imposter trial, above 0.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws weights for people, and otherwise weights for trials.
-        bootstrap: Number of replicates for the 95 % confidence interval, see `verification`. 0
-            computes no interval, and 1000 is usual. In each replicate, the cost is minimized over
-            all thresholds again.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+            `verification`). If `people` is given, the bootstrap draws a random weight for each
+            person. If `people` is None, the bootstrap draws a random weight for each trial.
+        bootstrap: Number of replicates for the 95 % confidence interval (see `verification`). With
+            0, no interval is computed. A usual value is 1000. In each replicate, the cost is
+            minimized over all thresholds again.
 
     Returns:
         `DetectionCost`.
 
     Raises:
         TypeError: If `genuine` is not boolean, or `bootstrap` is not a whole number.
-        ValueError: If shapes differ, a score is not finite, there are no genuine or no imposter
-            trials, `people` contradicts `genuine`, or `prior`, a cost or `bootstrap` is out of
+        ValueError: If shapes differ, a score is not finite, genuine trials or imposter trials are
+            missing, `people` contradicts `genuine`, or `prior`, a cost or `bootstrap` is out of
             range.
 
     >>> detection_cost([0.1, 0.3, 0.2, 0.9], np.array([True, True, False, False])).cost
@@ -109,7 +111,8 @@ def detection_cost(
 def bayes_threshold(
     *, prior: float = 0.05, cost_miss: float = 1.0, cost_false_accept: float = 1.0
 ) -> float:
-    """Computes the similarity above which accepting costs less than rejecting (Bayes threshold).
+    """Computes the Bayes threshold of a similarity. If the similarity of a trial is above the
+    threshold, accepting the trial costs less than rejecting it.
 
     The threshold `log(C_fa (1 - prior) / (C_miss prior))` is optimal if similarities are log
     likelihood ratios. The pair term of Monteiro2020 (Eq. 3) trains similarities toward log
@@ -122,7 +125,7 @@ def bayes_threshold(
         cost_false_accept: Cost of accepting an imposter trial, above 0.
 
     Returns:
-        Threshold of the similarity S. The threshold of the distance -S is the negated result.
+        Threshold of the similarity S. For the distance `-S`, negate the result.
 
     Raises:
         ValueError: If `prior` or a cost is out of range.

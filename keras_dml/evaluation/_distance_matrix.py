@@ -1,4 +1,4 @@
-"""Computes distance matrices in which equal gallery entries have equal columns."""
+"""Computes distance matrices whose columns are equal if the gallery entries are equal."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ PRECOMPUTED = "precomputed"
 
 
 def distance_matrix_rows(embeddings, gallery, distance):
-    """Returns a function that computes some rows of the distance matrix of queries and gallery.
+    """Returns a function that computes chosen rows of the distance matrix between queries and
+    gallery.
 
-    The distances to entries that are equal bit for bit are computed once and copied. A matrix
-    product may round the same sum differently in different columns, and equal entries would then
-    have different distances.
+    If gallery entries are equal bit for bit, their distances are computed once and copied. Without
+    this step, equal entries could have different distances, because a matrix product may round the
+    same sum differently in different columns.
 
     Args:
-        embeddings: Queries, shape `(queries, ...)`. If `distance` is `"precomputed"`, the distance
-            matrix itself.
+        embeddings: Queries, shape `(queries, ...)`. If `distance` is `"precomputed"`, `embeddings`
+            is the distance matrix.
         gallery: Entries, shape `(entries, ...)`.
         distance: Name or callable, see `retrieval`.
 
     Returns:
-        Function from a slice of the queries to a new float64 array of shape `(rows, entries)`. The
-        values rank the entries in the same order as the distance. They may be another increasing
-        function of the distance, such as its square.
+        Function that takes a slice of the queries and returns a new float64 array of shape
+        `(rows, entries)`. The values rank the entries in the same order as the distance. They may
+        be another increasing function of the distance, such as its square.
     """
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)
@@ -53,7 +54,7 @@ def _rows_of_distinct(embeddings, gallery, distance):
     if by_name and embeddings.ndim != distance.rank:
         raise ValueError(
             f'Received embeddings of shape {embeddings.shape}. `distance="{distance.name}"` takes '
-            f"{distance.embeddings}. For other embeddings pass the model's distance, "
+            f"{distance.embeddings}. For other embeddings, pass the model's distance, "
             "`model.layers[-1].distance`."
         )
     ranking = distance.ranking(gallery) if by_name else None
@@ -63,7 +64,7 @@ def _rows_of_distinct(embeddings, gallery, distance):
 
 
 def pairwise_values(name, function, x, y):
-    """Computes a distance or a similarity of each row of `x` and each row of `y`.
+    """Computes a distance or a similarity between each row of `x` and each row of `y`.
 
     Args:
         name: Name of the function in error messages.
@@ -80,7 +81,7 @@ def pairwise_values(name, function, x, y):
     values = np.array(function(x, y), np.float64)
     if values.shape != (len(x), len(y)):
         raise ValueError(
-            f"`{name}` must give one value for each pair, here shape {(len(x), len(y))}. Received "
-            f"shape {values.shape}."
+            f"`{name}` must return one value for each pair, here an array of shape "
+            f"{(len(x), len(y))}. Received shape {values.shape}."
         )
     return values

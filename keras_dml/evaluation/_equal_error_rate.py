@@ -1,7 +1,7 @@
 """Computes equal error rates (EER) of one method, and compares the EERs of two or more methods.
 
-The EER is the error rate at the threshold at which the false accept rate (FAR) equals the false
-reject rate (FRR).
+At one threshold, the false accept rate (FAR) equals the false reject rate (FRR). The error rate at
+this threshold is the EER.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class EqualErrorRate:
     Attributes:
         rate: Equal error rate, a fraction.
         threshold: Threshold at which FAR equals FRR, in units of the scores. If FAR equals FRR at
-            an interval of thresholds, `threshold` is the middle of this interval.
+            all thresholds of an interval, `threshold` is the middle of the interval.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
     """
@@ -58,11 +58,11 @@ def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
 
     Each threshold gives a point (FAR, FRR), from (0, 1) at the threshold -inf to (1, 0) at the
     largest score. The EER is the point with FAR = FRR on the straight lines between these points.
-    Definitions by the nearest point or by the convex hull of the ROC give other values if there are
-    few trials.
+    Other definitions use the nearest point or the convex hull of the ROC curve. If there are few
+    trials, these definitions give different values.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer. Trials with
+        scores: Distances of the trials, any shape. Smaller is closer. Trials with
             `score <= threshold` are accepted. For a similarity S pass -S.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
 
@@ -71,8 +71,8 @@ def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
 
     Raises:
         TypeError: If `genuine` is not boolean.
-        ValueError: If shapes differ, a score is not finite, or there are no genuine or no imposter
-            trials.
+        ValueError: If shapes differ, a score is not finite, or genuine trials or imposter trials
+            are missing.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.25, 0.75, 0.9]), np.array([1, 1, 0, 0], bool)
@@ -130,22 +130,23 @@ def eer_difference(
     draw. People who are difficult for both methods therefore do not widen the interval.
 
     Args:
-        first: Distances that the first method gives the trials, any shape; smaller is closer.
-        second: Distances that the second method gives the trials, same shape as `first`. The two
+        first: Distances of the trials from the first method, any shape. Smaller is closer.
+        second: Distances of the trials from the second method, same shape as `first`. The two
             methods may use different units.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws people, and otherwise trials.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+            `verification`). If `people` is given, the bootstrap draws people. If `people` is None,
+            the bootstrap draws trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerDifference`. If the two methods make no error on n people, the interval is -3 / n to 3 /
+        `EerDifference`. If neither method makes an error on n people, the interval is -3 / n to 3 /
         n (rule of three).
 
     Raises:
-        TypeError: If the trials are invalid, see `verification`.
-        ValueError: If the trials are invalid, see `verification`, or `bootstrap` is not a whole
+        TypeError: If the trials are invalid (see `verification`).
+        ValueError: If the trials are invalid (see `verification`), or `bootstrap` is not a whole
             number of at least 1.
 
     >>> import numpy as np
@@ -174,13 +175,15 @@ def eer_difference(
 
 @dataclass(frozen=True)
 class ComparedEer:
-    """Equal error rate of one of several methods, with confidence intervals over people and seeds.
+    """Equal error rate of a method that is compared with other methods. The confidence intervals
+    come from draws of people and seeds.
 
     Attributes:
         value: Equal error rate of the method, averaged over its training seeds.
         ci95: 95 % confidence interval of `value`.
         difference: Equal error rate of the first method minus the equal error rate of this method.
-            `difference` is negative if the first method is better, and None for the first method.
+            `difference` is negative if the first method is better. For the first method, it is
+            None.
         difference_ci95: Paired 95 % confidence interval of `difference`. None for the first method.
     """
 
@@ -201,7 +204,7 @@ class ComparedEer:
 
 
 class EerComparison(dict[str, ComparedEer]):
-    """Dict from the name of each method to its `ComparedEer`, in the order of the arguments.
+    """Dict that maps the name of each method to its `ComparedEer`, in the order of the arguments.
 
     The text that `print` shows has one sentence for each method.
     """
@@ -212,7 +215,10 @@ class EerComparison(dict[str, ComparedEer]):
     def _sentence(self, name):
         first, method = next(iter(self)), self[name]
         low, high = (100 * bound for bound in method.ci95)
-        rate = f"{name} has an EER of {100 * method.value:.1f} % [{low:.1f} to {high:.1f} %]"
+        rate = (
+            f"{name} has an EER of {100 * method.value:.1f} % "
+            f"(95 % interval: {low:.1f} to {high:.1f} %)"
+        )
         if method.difference is None:
             return f"{rate}."
         word = "lower" if method.difference < 0 else "higher"
@@ -239,24 +245,26 @@ def eer_comparison(
     for all methods, therefore do not widen the intervals of the differences.
 
     Args:
-        scores: Dict from the name of each method to a list of arrays, one array for each training
-            seed. Each array holds the distances of all trials, and all arrays have the same shape.
-            A method that does not depend on a seed has one array.
-        genuine: Booleans of the shape of an array, True if probe and claim are the same person.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws people, and otherwise trials.
+        scores: Dict that maps the name of each method to a list of arrays. The list has one array
+            for each training seed. Each array holds the distances of all trials, and all arrays
+            have the same shape. A method that does not depend on a seed has one array.
+        genuine: Booleans, same shape as each array in `scores`. True if probe and claim are the
+            same person.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+            `verification`). If `people` is given, the bootstrap draws people. If `people` is None,
+            the bootstrap draws trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerComparison`, a dict from the name of each method to its `ComparedEer`. The interval of
-        an EER is computed as in `verification`, with seeds drawn in addition. The interval of a
-        difference is a percentile bootstrap over people. If neither method makes an error on n
+        `EerComparison`, a dict that maps the name of each method to its `ComparedEer`. The interval
+        of an EER is computed as in `verification`, but the bootstrap also draws seeds. The interval
+        of a difference is a percentile bootstrap over people. If neither method makes an error on n
         people, this interval is -3 / n to 3 / n (rule of three).
 
     Raises:
-        TypeError: If the trials are invalid, see `verification`.
-        ValueError: If the trials are invalid, see `verification`, `scores` is empty, `bootstrap`
+        TypeError: If the trials are invalid (see `verification`).
+        ValueError: If the trials are invalid (see `verification`), `scores` is empty, `bootstrap`
             is not a whole number of at least 1, or methods have different numbers of seeds.
 
     >>> genuine = np.arange(8) < 4
@@ -294,7 +302,7 @@ def eer_comparison(
 
 
 def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
-    """Returns a dict from each method to its mean EERs over drawn seeds, shape `(draws,)`."""
+    """Returns a dict that maps each method to its mean EERs over drawn seeds, shape `(draws,)`."""
     curves = {name: [WeightedCurves(run, genuine) for run in runs] for name, runs in scores.items()}
     drawn, rng = {name: [] for name in scores}, np.random.default_rng([seed, 1])
     for weights in replicates(genuine, people=codes, draws=draws, seed=seed):
@@ -308,7 +316,8 @@ def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
 
 
 def _interval_of_rate(runs, genuine, codes, draws, seed):
-    """Computes the confidence interval of the mean EER of training runs, over people and runs."""
+    """Computes the confidence interval of the mean EER of several training runs, by drawing people
+    and runs."""
     ends = [eer_replicates(run, genuine, people=codes, draws=draws, seed=seed) for run in runs]
     drawn_runs = np.random.default_rng([seed, 1]).integers(len(runs), size=(len(runs), draws))
     better, worse = (

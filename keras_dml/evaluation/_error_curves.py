@@ -9,40 +9,41 @@ ON_DIAGONAL = 1e-12  # FAR and FRR are ratios of counts below 1e9, so closer val
 
 
 def error_curve(scores, genuine):
-    """Computes FAR and TAR at the threshold -inf and at every distinct score, in ascending order.
+    """Computes FAR and TAR at the threshold -inf and at every distinct score. Thresholds ascend.
 
     The false accept rate FAR(t), also called false match rate, is the fraction of imposter trials
     with score <= t. The true accept rate TAR(t) is the fraction of genuine trials with score <= t.
-    The false reject rate is FRR(t) = 1 - TAR(t). The curve contains a point for every distinct
-    score, so it is exact.
+    The false reject rate is FRR(t) = 1 - TAR(t). The curve is exact, because it contains a point
+    for every distinct score.
 
     Args:
-        scores: Checked distances, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
+        scores: Distances that `check_trials` returned, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
 
     Returns:
-        `(thresholds, far, tar)`, each of shape `(points,)`, from (-inf, 0, 0) to (max, 1, 1).
+        Tuple `(thresholds, far, tar)` of arrays of shape `(points,)`. The first point is (-inf, 0,
+        0) and the last point is (largest score, 1, 1).
     """
     far, tar, negated = roc_curve(genuine, -scores, drop_intermediate=False)
     return -negated, far, tar
 
 
 class WeightedCurves:
-    """Weighted error curves of the same trials for many weight vectors.
+    """Function that computes the error curves of the same trials for many vectors of trial weights.
 
     A call takes weights of shape `(count, trials)` and returns FAR and TAR, both of shape
     `(count, points)`.
 
     Args:
-        scores: Checked distances, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
+        scores: Distances that `check_trials` returned, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
     """
 
     def __init__(self, scores, genuine):
         self.order = np.argsort(scores, kind="stable")
         ordered = scores[self.order]
         self.genuine = genuine[self.order]
-        # index of the last trial of each run of equal scores
+        # index of the last trial with each distinct score
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), scores.size - 1)
 
     def __call__(self, weights):
@@ -50,12 +51,13 @@ class WeightedCurves:
 
 
 def weighted_curves(weights, genuine, ends):
-    """Computes weighted FAR and TAR at -inf and at the end of each run of equal scores.
+    """Computes FAR and TAR of weighted trials, at the threshold -inf and at each distinct score.
 
     Args:
-        weights: Weights of the trials in ascending order of score, shape `(count, trials)`.
-        genuine: Booleans in ascending order of score, shape `(trials,)`.
-        ends: Index of the last trial of each run of equal scores, shape `(points - 1,)`.
+        weights: Weights of the trials, shape `(count, trials)`. Trials are sorted by ascending
+            score.
+        genuine: Booleans of the trials, shape `(trials,)`. Trials are sorted by ascending score.
+        ends: Index of the last trial with each distinct score, shape `(points - 1,)`.
 
     Returns:
         `[far, tar]`, both of shape `(count, points)`.
@@ -76,8 +78,8 @@ def crossing(far, tar):
         tar: True accept rates, same shape, ascending.
 
     Returns:
-        `(rate, index)`: the equal error rate and the index of the first point with FAR >= FRR, both
-        of shape `(...)`.
+        Tuple `(rate, index)` of the equal error rate and the index of the first point with FAR >=
+        FRR, both of shape `(...)`.
     """
     gap = far - (1.0 - tar)  # FAR - FRR, from -1 to 1
     index = np.argmax(gap > -ON_DIAGONAL, axis=-1)
@@ -90,11 +92,10 @@ def crossing(far, tar):
 def crossing_threshold(thresholds, far, tar, index):
     """Returns the threshold at the equal error rate of one error curve.
 
-    If FAR equals FRR at the point `index`, then FAR and FRR are the same at all thresholds up to
-    the next score at which the curve changes. The result is the middle of this interval of
-    thresholds. For genuine and imposter scores that do not overlap, the result is the middle of the
-    gap between the scores. If FAR differs from FRR at the point `index`, the result is the score of
-    this point.
+    If FAR equals FRR at the point `index`, they are equal at all thresholds up to the next score
+    where the curve changes. The result is the middle of this interval. For example, if genuine and
+    imposter scores do not overlap, it is the middle of the gap between the scores. If FAR differs
+    from FRR at the point `index`, the result is the score of this point.
 
     Args:
         thresholds, far, tar: Thresholds, false accept rates and true accept rates of an error
@@ -108,10 +109,10 @@ def crossing_threshold(thresholds, far, tar, index):
 
 
 def last_point_within(far, limit):
-    """Returns the index of the last point of each error curve with a FAR of at most `limit`.
+    """Returns, for each error curve, the index of the last point whose FAR is at most `limit`.
 
     Args:
-        far: False accept rates of error curves, shape `(..., points)`, ascending.
+        far: False accept rates of error curves, shape `(..., points)`, in ascending order.
         limit: Largest false accept rate.
     """
     return np.sum(far <= limit + ON_DIAGONAL, axis=-1) - 1

@@ -1,4 +1,5 @@
-"""Computes the accuracy on new classes, in few-shot episodes or among new and old classes."""
+"""Computes the accuracy of a classifier on new classes, in few-shot episodes or together with the
+classes used in training."""
 
 from __future__ import annotations
 
@@ -25,9 +26,10 @@ class FewShot:
 
     Attributes:
         mean: Mean accuracy of the episodes, a fraction.
-        half_width: Half the width of the 95 % confidence interval of the mean: 1.96 sample standard
-            deviations divided by the square root of the number of episodes. The interval covers
-            the random draw of episodes, but not the choice of the test examples.
+        half_width: Half the width of the 95 % confidence interval of the mean, which is 1.96 times
+            the sample standard deviation, divided by the square root of the number of episodes. The
+            interval accounts for the random draw of episodes, but not for the choice of test
+            examples.
         ways: Number of classes in an episode.
         shots: Number of support examples (examples from which the prototype is computed) per class.
         queries: Number of query examples per class.
@@ -61,12 +63,14 @@ def few_shot(
     episodes: int = 600,
     seed: int = 0,
 ) -> FewShot:
-    """Computes the accuracy in N-way K-shot episodes (Monteiro2020, Eq. 4 with support means).
+    """Computes the accuracy in N-way K-shot episodes (Eq. 4 of Monteiro2020 with mean support
+    embeddings).
 
     An episode draws `ways` classes. For each class it draws `shots` support examples and `queries`
     query examples, all without replacement. A query is assigned to the class whose mean support
-    embedding is most similar, and in a tie to the class drawn first. Episode i depends only on
-    `seed` and i, so calls with the same seed evaluate all methods on the same episodes.
+    embedding is most similar. In a tie, the query is assigned to the class that was drawn first.
+    Episode `i` depends only on `seed` and `i`. Calls with the same seed evaluate all methods on the
+    same episodes.
 
     Args:
         embeddings: Embeddings of the examples in inference mode, shape `(examples, ...)`.
@@ -74,15 +78,16 @@ def few_shot(
         ways: Number of classes in an episode, at least 2.
         shots: Number of support examples per class, at least 1.
         queries: Number of query examples per class, at least 1.
-        similarity: Function `S(queries, prototypes) -> (n, m)`, higher is more similar, such as
-            `PrototypicalClassifier.similarity`. Pass either `similarity` or `distance`.
+        similarity: Function `S(queries, prototypes) -> (n, m)`, such as
+            `PrototypicalClassifier.similarity`. Higher is more similar. Pass either `similarity` or
+            `distance`.
         distance: `"cosine"`, `"euclidean"`, another name from `keras_dml.distances`, or a function
-            `d(queries, prototypes) -> (n, m)`, smaller is closer.
+            `d(queries, prototypes) -> (n, m)`. Smaller is closer.
         episodes: Number of episodes, at least 2.
         seed: Seed of the episodes, not negative.
 
     Returns:
-        `FewShot`. Its text shows the mean and the 95 % confidence interval.
+        `FewShot`. Printing the result shows the mean and the 95 % confidence interval.
 
     Raises:
         TypeError: If `ways`, `shots`, `queries`, `episodes` or `seed` is not an integer.
@@ -119,15 +124,16 @@ def few_shot(
 
 
 def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Computes a prototype for each new class: the mean support embedding (Monteiro2020).
+    """Computes the mean support embedding of each new class, which is the prototype of the class
+    (Monteiro2020).
 
     Args:
         embeddings: Embeddings of the support examples in inference mode, shape `(examples, ...)`.
         labels: Class of each example, shape `(examples,)`.
 
     Returns:
-        `(names, means)`: the sorted classes, shape `(classes,)`, and the mean embedding of each
-        class, shape `(classes, ...)`, in the dtype of the embeddings.
+        Tuple `(names, means)` of the sorted classes, shape `(classes,)`, and the mean embeddings of
+        the classes, shape `(classes, ...)`. The means have the dtype of the embeddings.
 
     Raises:
         ValueError: If there are no examples, the shapes of `embeddings` and `labels` do not fit
@@ -147,12 +153,14 @@ def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray,
 
 @dataclass(frozen=True)
 class GeneralizedAccuracy:
-    """Accuracy on new and on old classes if the classifier may predict all classes (Xian2019).
+    """Accuracy on new classes and on the old classes used in training. The classifier may predict
+    any of these classes (Xian2019).
 
     Attributes:
-        new: Fraction of the examples of new classes that are classified correctly.
-        old: Fraction of the examples of old classes that are classified correctly.
-        harmonic_mean: Harmonic mean of `new` and `old`. 0 if `new` or `old` is 0.
+        new: Fraction of new-class examples that are classified correctly.
+        old: Fraction of old-class examples that are classified correctly.
+        harmonic_mean: Harmonic mean of `new` and `old`. The harmonic mean is 0 if `new` or `old` is
+            0.
         new_examples: Number of examples of new classes.
         old_examples: Number of examples of old classes.
     """
@@ -174,11 +182,12 @@ class GeneralizedAccuracy:
 def generalized_accuracy(
     predicted: ArrayLike, labels: ArrayLike, new_classes: ArrayLike
 ) -> GeneralizedAccuracy:
-    """Computes the accuracy on new and on old classes if the classifier may predict all classes.
+    """Computes the accuracy on new and on old classes, with a classifier that may predict any
+    class.
 
-    The accuracy of a classifier that may predict new classes only does not show whether the
-    classifier prefers the classes used in training. Generalized few-shot learning and
-    class-incremental learning therefore report the accuracies of this function.
+    If a classifier may predict only new classes, its accuracy does not show whether it prefers the
+    old classes, which were used in training. Therefore, studies of generalized few-shot learning
+    and of class-incremental learning report the accuracies that this function computes.
 
     Args:
         predicted: Predicted class of each example, shape `(examples,)`, chosen among all classes.
@@ -186,7 +195,7 @@ def generalized_accuracy(
         new_classes: Classes that were added after training.
 
     Returns:
-        `GeneralizedAccuracy`. Its text shows the two accuracies and their harmonic mean.
+        `GeneralizedAccuracy`. Printing the result shows the two accuracies and their harmonic mean.
 
     Raises:
         ValueError: If `predicted` and `labels` differ in shape, if the arguments mix numbers and
@@ -201,13 +210,13 @@ def generalized_accuracy(
     if len({_KINDS[array.dtype.kind] for array in arrays}) > 1:
         raise ValueError(
             "Received `predicted`, `labels` and `new_classes` of the dtypes "
-            f"{', '.join(str(array.dtype) for array in arrays)}. They must all be numbers or all "
-            "be strings."
+            f"{', '.join(str(array.dtype) for array in arrays)}. The three arrays must all hold "
+            "numbers, or all hold strings."
         )
     if predicted.shape != labels.shape or labels.ndim != 1:
         raise ValueError(
             f"Received `predicted` of shape {predicted.shape} and `labels` of shape "
-            f"{labels.shape}. Expected one class for each example in both, shape (examples,)."
+            f"{labels.shape}. Expected one class for each example in each array, shape (examples,)."
         )
     is_new = np.isin(labels, new_classes)
     if is_new.all() or not is_new.any():
@@ -223,13 +232,15 @@ def generalized_accuracy(
 
 
 def mean_and_half_width(accuracies):
-    """Returns the mean accuracy of episodes and half the width of its normal 95 % interval."""
+    """Returns the mean accuracy of episodes, and half the width of a 95 % interval from the normal
+    distribution."""
     stddev = np.std(accuracies, ddof=1)
     return float(np.mean(accuracies)), float(QUANTILE * stddev / math.sqrt(len(accuracies)))
 
 
 def nearest_prototypes(queries, prototypes, similarity, distance):
-    """Returns the index of the prototype most similar to each query; in a tie, the lowest index."""
+    """Returns the index of the most similar prototype for each query, or the lowest index in a
+    tie."""
     if similarity is None:
         scores = distance_matrix_rows(queries, prototypes, distance)(slice(None))
     else:
@@ -239,7 +250,7 @@ def nearest_prototypes(queries, prototypes, similarity, distance):
 
 
 def _draw(members, ways, count, key):
-    """Draws the rows of an episode, shape `(ways, count)`."""
+    """Draws the row indices of the examples of an episode, shape `(ways, count)`."""
     rng = np.random.default_rng(key)
     classes = rng.choice(len(members), ways, replace=False)
     return np.stack([rng.choice(members[i], count, replace=False) for i in classes])

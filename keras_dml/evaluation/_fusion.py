@@ -17,9 +17,9 @@ SMALLEST_SQUARE = 1e-24  # squared length below which a vector has no direction
 
 @dataclass(frozen=True)
 class FusionStatistics:
-    """Mean and standard deviation of the learned similarity and of the cosine in a development set.
+    """Means and standard deviations of learned similarities and cosines in a development set.
 
-    `dataclasses.asdict` converts the statistics to the entry of a model card.
+    `dataclasses.asdict` converts the statistics to the dict that a model card contains.
 
     Attributes:
         similarity_mean: Mean of the learned similarities.
@@ -50,7 +50,7 @@ def fusion_statistics(similarity: ArrayLike, cosine: ArrayLike) -> FusionStatist
         cosine: Cosines of the same trials, same shape.
 
     Returns:
-        `FusionStatistics` with sample standard deviations (divisor n - 1).
+        `FusionStatistics`. The standard deviations have the divisor n - 1.
 
     Raises:
         ValueError: If the shapes of `similarity` and `cosine` differ, there are fewer than two
@@ -83,21 +83,22 @@ def fuse(
     *,
     development: FusionStatistics | None = None,
 ) -> np.ndarray:
-    """Fuses a learned similarity and a cosine into one score; higher is more similar.
+    """Fuses a learned similarity and a cosine into one score. A higher score is more similar.
 
     `verification` takes distances, so pass it the negated scores.
 
     Args:
-        similarity: Learned similarities S of trials, any shape.
+        similarity: Learned similarities `S` of the trials, any shape.
         cosine: Cosines of the same trials, same shape.
         method: `"sum"` is S + cos, as in Table 3 of Monteiro2020. If S varies much more than the
-            cosine, S dominates this sum. `"zscore"` is the sum of the two z-scores, standardized on
-            a development set. `"bounded"` is the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
-        development: `FusionStatistics` of the development set. Required for `"zscore"`, invalid
+            cosine, S dominates this sum. `"zscore"` is the sum of two z-scores, which use the means
+            and standard deviations of a development set. `"bounded"` is the mean of sigma(S) and
+            (cos + 1) / 2. This score lies in [0, 1].
+        development: `FusionStatistics` of the development set. Required for `"zscore"`, and invalid
             for other methods.
 
     Returns:
-        Scores, float64, in the shape of `similarity`.
+        Float64 scores, same shape as `similarity`.
 
     Raises:
         ValueError: If shapes differ, a score is not finite, `method` is unknown, `development` is
@@ -124,7 +125,7 @@ def fuse(
 
 
 def paired_cosine(x: ArrayLike, y: ArrayLike) -> np.ndarray:
-    """Computes the cosine of row i of `x` and row i of `y` for each trial i.
+    """Computes the cosine between row `i` of `x` and row `i` of `y` for each trial `i`.
 
     Args:
         x: Embeddings, shape `(trials, features)`.
@@ -144,7 +145,7 @@ def paired_cosine(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     if x.ndim != 2 or x.shape != y.shape:
         raise ValueError(
             f"Received `x` of shape {x.shape} and `y` of shape {y.shape}. Expected one embedding "
-            "for each trial in both, shape (trials, features)."
+            "for each trial in each array, shape (trials, features)."
         )
     check_finite("x", x)
     check_finite("y", y)

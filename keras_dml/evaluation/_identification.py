@@ -1,8 +1,8 @@
-"""Metrics of closed-set identification and of open-set identification.
+"""Computes metrics of closed-set and of open-set identification.
 
-In closed-set identification every probe belongs to an enrolled person. `identification` computes
+In closed-set identification, every probe belongs to an enrolled person. `identification` computes
 the rank-1 accuracy, which is the first point of the CMC (cumulative match characteristic). In
-open-set identification some probes belong to people who are not enrolled. `imposters` computes the
+open-set identification, some probes belong to people who are not enrolled. `imposters` computes the
 metrics of this case. The false accept rate in `Imposters.detection` is the FPIR (false positive
 identification rate). The FNIR (false negative identification rate) counts false rejects and
 misidentifications of enrolled people.
@@ -23,14 +23,14 @@ from keras_dml.evaluation._verification import Verification, verification_figure
 
 @dataclass(frozen=True)
 class Identification:
-    """Rank-1 accuracy: how often the nearest enrolled person is the person of the probe.
+    """Rank-1 accuracy: the fraction of probes whose nearest enrolled person is the correct person.
 
     Attributes:
         accuracy: Fraction of the probes that are identified correctly.
         trials: Number of probes.
         people: Number of people enrolled.
-        accuracy_ci95: 95 % confidence interval of `accuracy` over the people of the probes. None
-            without a bootstrap.
+        accuracy_ci95: 95 % confidence interval of `accuracy`. The bootstrap draws the people of the
+            probes. None if no bootstrap was run.
     """
 
     accuracy: float
@@ -48,22 +48,23 @@ class Identification:
 def identification(
     distances: ArrayLike, probe_ids: ArrayLike, gallery_ids: ArrayLike, *, bootstrap: int = 0
 ) -> Identification:
-    """Computes the rank-1 accuracy of probes compared with a gallery (Abdelwahab2019, section 5.2).
+    """Computes the rank-1 accuracy of probes that are compared with a gallery (Abdelwahab2019,
+    section 5.2).
 
     A gallery entry is an enrolled recording. The distance of a probe to a person is the distance to
-    the nearest entry of that person. If c people have the smallest distance and the person of the
-    probe is one of these c people, the probe counts as 1 / c correct. The order of the columns
-    therefore has no effect.
+    the nearest entry of that person. If c people have the smallest distance, and the correct person
+    is one of them, the probe adds 1 / c to the number of correct identifications. The order of the
+    columns therefore has no effect.
 
     Args:
-        distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`. Smaller is
             closer.
         probe_ids: Person of each probe, shape `(probes,)`. Each person must be enrolled.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
-        bootstrap: Number of replicates for the 95 % confidence interval over the people of the
-            probes, see `verification`. 0 computes no interval, and 1000 is usual. The interval
-            holds for galleries with the same number of people. The bootstrap does not vary who is
-            enrolled.
+        bootstrap: Number of bootstrap replicates for the 95 % confidence interval (see
+            `verification`). The bootstrap draws the people of the probes. With 0, no interval is
+            computed. A usual value is 1000. The interval is valid for galleries with the same
+            number of people. All replicates use the same enrolled people.
 
     Returns:
         `Identification`.
@@ -103,13 +104,14 @@ class Imposters:
     Attributes:
         detection: `Verification` of the distances of probes to the nearest enrolled person. Probes
             of enrolled people are the genuine trials. Probes of people who are not enrolled are the
-            imposter trials. The confidence intervals are over all people of the probes.
-        misidentification: Fraction of the probes of enrolled people whose nearest person is
-            somebody else. The AUC counts a misidentified probe as correctly accepted if it is
-            nearer than the probes of imposters. Report `misidentification` together with the AUC.
+            imposter trials. For the confidence intervals, the bootstrap draws all people of the
+            probes.
+        misidentification: Among the probes of enrolled people, the fraction whose nearest person is
+            somebody else. The AUC does not count misidentification as an error, so report
+            `misidentification` together with the AUC.
         people: Number of people enrolled.
-        misidentification_ci95: 95 % confidence interval of `misidentification` over the enrolled
-            people. None without a bootstrap.
+        misidentification_ci95: 95 % confidence interval of `misidentification`. The bootstrap draws
+            enrolled people. None if no bootstrap was run.
     """
 
     detection: Verification
@@ -119,7 +121,8 @@ class Imposters:
 
     @property
     def auc(self) -> float:
-        """AUC of probes of enrolled people compared with probes of people who are not enrolled."""
+        """AUC that compares probes of enrolled people with probes of people who are not
+        enrolled."""
         return self.detection.auc
 
     def __str__(self) -> str:
@@ -140,19 +143,19 @@ def imposters(
 
     The score of a probe is the distance to the nearest enrolled person. A probe with a score of at
     most the threshold is accepted as this person (Abdelwahab2019, section 5.2, multiclass
-    imposters). As in the paper, the probe of an enrolled person that is accepted as another person
-    counts as accepted. `Imposters.misidentification` is the fraction of probes whose nearest person
-    is another person.
+    imposters). As in the paper, the probe of an enrolled person counts as accepted even if it is
+    accepted as another enrolled person. `Imposters.misidentification` is the fraction of probes
+    whose nearest person is another person.
 
     Args:
-        distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`. Smaller is
             closer.
         probe_ids: Person of each probe, shape `(probes,)`. People who are not in `gallery_ids` are
             the imposters.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
-        bootstrap: Number of replicates for 95 % confidence intervals over the people of the probes,
-            see `verification`. 0 computes no intervals, and 1000 is usual. The bootstrap does not
-            vary who is enrolled.
+        bootstrap: Number of bootstrap replicates for the 95 % confidence intervals (see
+            `verification`). The bootstrap draws the people of the probes. With 0, no intervals are
+            computed. A usual value is 1000. All replicates use the same enrolled people.
 
     Returns:
         `Imposters`.
@@ -160,8 +163,8 @@ def imposters(
     Raises:
         TypeError: If `bootstrap` is not a whole number.
         ValueError: If the numbers of ids differ from the shape of `distances`, a distance is not
-            finite, `bootstrap` is negative, or there are no probes of enrolled people or no probes
-            of imposters.
+            finite, `bootstrap` is negative, or probes of enrolled people or probes of imposters are
+            missing.
 
     >>> import numpy as np
     >>> distances = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
@@ -197,7 +200,8 @@ def imposters(
 
 
 def in_percent(bounds):
-    """Formats an interval in percent as ` [1.0 to 2.0 %]`. Returns an empty string for None."""
+    """Formats an interval in percent, such as ` [1.0 to 2.0 %]`. Returns an empty string for
+    None."""
     return "" if bounds is None else f" [{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f} %]"
 
 
@@ -209,7 +213,7 @@ def _nearest_by_person(distances, gallery_ids):
         gallery_ids: Person of each entry, shape `(entries,)`, in any order.
 
     Returns:
-        `(people, nearest)`: the sorted ids, shape `(people,)`, and the distances, shape
+        Tuple `(people, nearest)` of the sorted ids, shape `(people,)`, and the distances, shape
         `(probes, people)`.
     """
     order = np.argsort(gallery_ids, kind="stable")
@@ -220,8 +224,8 @@ def _nearest_by_person(distances, gallery_ids):
 def _credit(nearest, right):
     """Returns the contribution of each probe to the number of correct identifications.
 
-    The contribution is 1 / c if the person of the probe is one of c people at the smallest
-    distance, and otherwise 0.
+    The contribution is 1 / c if c people have the smallest distance and the person of the probe is
+    among them. Otherwise, the contribution is 0.
 
     Args:
         nearest: Distances to people, shape `(probes, people)`.

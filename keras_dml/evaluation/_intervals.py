@@ -1,8 +1,9 @@
-"""Computes 95 % confidence intervals over people, by a Bayesian bootstrap with one added person.
+"""Computes 95 % confidence intervals by a Bayesian bootstrap that draws people and adds one person.
 
 A sample of ten to a hundred people rarely includes the few people whom a model confuses most. A
 percentile bootstrap draws only from this sample, so its upper confidence bounds of error rates are
-too low. This module computes intervals of error rates in two steps instead:
+too low. This module computes intervals of error rates in two steps, which avoid the error of the
+percentile bootstrap:
 
 - Each replicate gives every person an exponential random weight (Bayesian bootstrap, Rubin1981).
 - Each replicate adds one person. For the upper confidence bound of an error rate, all genuine
@@ -10,7 +11,7 @@ too low. This module computes intervals of error rates in two steps instead:
 
 If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
 of Gaffke2005. If no error occurs, the result is the bound of Clopper1934 (Clopper-Pearson).
-Gaffke's bound is not proved to have the nominal coverage, and the EER is not a mean. Therefore
+It is not proved that Gaffke's bound has the nominal coverage, and the EER is not a mean. Therefore,
 `tests/bench/coverage.py --fresh` simulates the coverage in five populations that were not used to
 design the method.
 
@@ -22,7 +23,8 @@ Three functions of this module use other methods:
 - `replicates` draws people with replacement (percentile bootstrap), for paired differences of
   methods.
 - `independent_pairs` estimates the effective number of independent pairs of people, by a jackknife
-  over people with the degrees of freedom of Satterthwaite, as in Korn-Graubard intervals.
+  that leaves out people. The function uses Satterthwaite's degrees of freedom, as Korn-Graubard
+  intervals do.
 - `interval_of_others` computes an interval of the false accept rate of a new group of people.
 """
 
@@ -39,13 +41,15 @@ DRAWS = 1000
 PERCENTILES = (2.5, 97.5)
 OUTSIDE = 0.05  # probability that a 95 % interval does not contain the true value
 VALUES_AT_ONCE = 2**22  # weights in memory at once: 32 MiB of float64
-# If no event occurs in n trials, the rate is at most 3 / n with 95 % confidence (Jovanovic1997).
+# If no event occurs in n trials, the event rate is at most 3 / n with 95 % confidence
+# (Jovanovic1997).
 RULE_OF_THREE = 3
-# If a threshold is set at a false accept rate, the added person is accepted this many times as
-# often as the wanted rate. The factor was chosen by the simulations of `tests/bench/coverage.py`.
+# Assumed false accept rate of the added person, as a multiple of the wanted false accept rate. The
+# factor was chosen by the simulations of `tests/bench/coverage.py`.
 FAR_OF_ONE_MORE = 10
-# Fraction of the added person's claims to be somebody else that a fixed threshold accepts. The
-# coverage is simulated in `tests/evaluation/test_coverage.py`.
+# Among the trials in which the added person claims to be somebody else, this fraction is assumed to
+# be accepted. The threshold is fixed. The coverage is simulated in
+# `tests/evaluation/test_coverage.py`.
 ACCEPTED_OF_ONE_MORE = 0.5
 
 
@@ -53,20 +57,20 @@ class WeightedReplicates:
     """Random weights of trials in replicates of the Bayesian bootstrap.
 
     Args:
-        scores: Checked distances, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
-        people: `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`, or None. With
-            `people`, the weight of a genuine trial is the weight of its person, and the weight of
-            an imposter trial is the product of the weights of its two people. With None, each
-            trial has an independent weight.
+        scores: Distances that `check_trials` returned, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
+        people: Person codes `(probe, claimed)`, each an array of integers 0, 1, ... of shape
+            `(trials,)`, or None. If `people` is given, the weight of a genuine trial is the weight
+            of its person. The weight of an imposter trial is then the product of the weights of its
+            two people. If `people` is None, each trial has an independent weight.
         draws: Number of replicates.
         seed: Seed of the weights.
 
     Attributes:
         scores: Distances, sorted so that the order of the arguments has no effect.
         genuine: Booleans in the order of the attribute `scores`.
-        people: Number of people. If `people` is None, the smaller of the number of genuine trials
-            and the number of imposter trials.
+        people: Number of people. If the argument `people` is None, this is the number of genuine
+            trials or the number of imposter trials, whichever is smaller.
     """
 
     def __init__(self, scores, genuine, *, people, draws, seed):
@@ -84,9 +88,9 @@ class WeightedReplicates:
         """Draws blocks of replicates.
 
         Yields:
-            `(weights, genuine_share, imposter_share)`: weights of the trials, shape
-            `(count, trials)`, and the fractions of the genuine and of the imposter trials that
-            belong to the added person, both of shape `(count, 1)`.
+            Tuples `(weights, genuine_share, imposter_share)`. `weights` are the weights of the
+            trials, shape `(count, trials)`. The two shares are the fractions of genuine trials and
+            of imposter trials that belong to the added person, both of shape `(count, 1)`.
         """
         rng = np.random.default_rng(self._seed)
         at_once = max(1, VALUES_AT_ONCE // self.genuine.size)
@@ -97,8 +101,8 @@ class WeightedReplicates:
     def _weights_of_trials(self, rng, count):
         drawn = rng.standard_exponential((count, self.genuine.size + 2))
         more, count = drawn[:, -2:], int(self.genuine.sum())
-        # weights follow the rank among genuine or imposter trials, so that an additional error
-        # does not change the weights of other trials
+        # weights are assigned by the rank among the genuine trials or among the imposter trials, so
+        # that an additional error does not change the weights of other trials
         weights = np.empty((len(drawn), self.genuine.size))
         weights[:, self.genuine], weights[:, ~self.genuine] = np.split(drawn[:, :-2], [count], 1)
         totals = np.stack([weights @ kind for kind in (self.genuine, ~self.genuine)], axis=1)
@@ -119,21 +123,22 @@ class WeightedReplicates:
 
 
 def interval(lower, upper):
-    """Returns the 2.5 percentiles of the replicates `lower` and the 97.5 percentiles of `upper`."""
+    """Returns the 2.5th percentile of the replicates `lower` and the 97.5th percentile of the
+    replicates `upper`."""
     return float(np.percentile(lower, PERCENTILES[0])), float(np.percentile(upper, PERCENTILES[1]))
 
 
 def verification_intervals(scores, genuine, *, people, draws, fars, seed):
-    """Computes 95 % confidence intervals of the AUC, the EER and the TAR at false accept rates.
+    """Computes 95 % confidence intervals of the AUC, the EER, and the TAR at each rate in `fars`.
 
     Args:
-        scores: Checked distances, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
+        scores: Distances that `check_trials` returned, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
         people: See `WeightedReplicates`.
         draws: Number of replicates.
-        fars: False accept rates at which the TAR is computed. For the lower bound of the TAR, the
-            threshold is stricter, so that an added person may be accepted ten times as often as the
-            wanted rate.
+        fars: False accept rates at which the TAR is computed. The lower bound of the TAR uses a
+            stricter threshold. Even if one more person is added whose FAR is ten times the wanted
+            rate, the total FAR at this threshold is the wanted rate.
         seed: Seed of the weights.
 
     Returns:
@@ -159,7 +164,7 @@ def verification_intervals(scores, genuine, *, people, draws, fars, seed):
 
 
 def curve_figures(far, tar, fars):
-    """Computes the AUC, the EER and the TAR at false accept rates from error curves.
+    """Computes the AUC, the EER, and the TAR at each rate in `fars`, from error curves.
 
     Args:
         far: False accept rates of error curves, shape `(count, points)`.
@@ -178,18 +183,19 @@ def curve_figures(far, tar, fars):
 
 
 def _with_one_more(far, people):
-    """Returns the FAR of the measured people at which the FAR with one added person is `far`."""
+    """Returns the FAR for the measured people at which the FAR for all people, including one added
+    person, is `far`."""
     share = min(1.0, 2 * FAR_OF_ONE_MORE * far / (people + 1))  # fraction of the pairs of people
     return max(0.0, (far - share) / (1 - share)) if share < 1 else 0.0
 
 
 def eer_replicates(scores, genuine, *, people, draws, seed):
     """Computes the equal error rate of each replicate of the Bayesian bootstrap. The arguments are
-    the arguments of `WeightedReplicates`.
+    the same as in `WeightedReplicates`.
 
     Returns:
-        `(better, worse)`, both of shape `(draws,)`: equal error rates if all genuine trials of the
-        added person are accepted, and if all genuine trials of the added person are rejected.
+        Tuple `(better, worse)` of equal error rates, both of shape `(draws,)`. All genuine trials
+        of the added person are accepted in `better` and rejected in `worse`.
     """
     replicates = WeightedReplicates(scores, genuine, people=people, draws=draws, seed=seed)
     curves = WeightedCurves(replicates.scores, replicates.genuine)
@@ -202,7 +208,8 @@ def eer_replicates(scores, genuine, *, people, draws, seed):
 
 
 def mean_interval(values, people, *, draws=DRAWS, seed=0):
-    """Computes the 95 % confidence interval of a mean of values from 0 to 1, over people.
+    """Computes the 95 % confidence interval of a mean of values from 0 to 1. The bootstrap draws
+    people.
 
     Args:
         values: Value of each example, shape `(examples,)`.
@@ -229,7 +236,7 @@ def accept_intervals(accepted, genuine, *, people, draws, seed):
 
     Args:
         accepted: Probability that each trial is accepted, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
         people: See `WeightedReplicates`.
         draws: Number of replicates.
         seed: Seed of the weights.
@@ -256,8 +263,8 @@ def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
     """Computes the 95 % confidence interval of the minimum normalized detection cost (minDCF).
 
     Args:
-        scores: Checked distances, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
+        scores: Distances that `check_trials` returned, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
         people: See `WeightedReplicates`.
         draws: Number of replicates.
         miss: Cost of rejecting all genuine trials.
@@ -280,15 +287,17 @@ def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
 
 
 def probe_codes(people, genuine):
-    """Returns person codes for `WeightedReplicates` if the weights depend on the probes only.
+    """Returns person codes with which the weights of `WeightedReplicates` depend only on the person
+    of each probe.
 
     Args:
         people: Person of each probe, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
 
     Returns:
-        `(probe, claimed)` person codes. All imposter trials claim the same additional person code.
-        The weight of this code cancels, because it multiplies all imposter trials.
+        `(probe, claimed)` person codes. In all imposter trials, the claimed person is the same
+        additional person. The weight of this additional person has no effect, because it multiplies
+        the weights of all imposter trials.
     """
     codes = np.unique(people, return_inverse=True)[1]
     return codes, np.where(genuine, codes, codes.max() + 1)
@@ -298,17 +307,19 @@ def replicates(genuine, *, people, draws, seed):
     """Draws replicates of the percentile bootstrap, for paired differences of methods.
 
     Args:
-        genuine: Checked booleans, shape `(trials,)`.
-        people: `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`, or None. With
-            `people`, a replicate draws people with replacement. If persons a and b are drawn A and
-            B times, a genuine trial of a counts A times, and an imposter trial of a and b counts
-            A * B times. With None, a replicate draws genuine trials and imposter trials separately.
-        draws: Number of replicates. A replicate without genuine or without imposter trials is
-            drawn again.
+        genuine: Booleans that `check_trials` returned, shape `(trials,)`.
+        people: Person codes `(probe, claimed)`, each an array of integers 0, 1, ... of shape
+            `(trials,)`, or None. If `people` is given, a replicate draws people with replacement.
+            If person `a` is drawn A times and person `b` is drawn B times, a genuine trial of `a`
+            counts A times, and an imposter trial between `a` and `b` counts A * B times. If
+            `people` is None, a replicate draws genuine trials and imposter trials separately.
+        draws: Number of replicates. If a replicate has no genuine trials or no imposter trials, it
+            is drawn again.
         seed: Seed of the draws.
 
     Yields:
-        Blocks of integers, shape `(count, trials)`: how often each trial counts in each replicate.
+        Blocks of integers, shape `(count, trials)`. The integers state how often each trial counts
+        in each replicate.
     """
     rng = np.random.default_rng(seed)
     at_once = max(1, VALUES_AT_ONCE // genuine.size)
@@ -334,49 +345,51 @@ def _draw(rng, genuine, people):
 
 
 def trial_weights(genuine, people, multiplicities):
-    """Returns the weight of each trial if person a was drawn `multiplicities[a]` times."""
+    """Returns the weight of each trial if person `a` was drawn `multiplicities[a]` times."""
     probe, claimed = (multiplicities[codes] for codes in people)
     return np.where(genuine, probe, probe * claimed).astype(np.float64)
 
 
 def percentiles(values):
-    """Returns the 2.5 and 97.5 percentiles of each column as pairs of floats."""
+    """Returns the 2.5th and the 97.5th percentile of each column as a pair of floats."""
     return np.percentile(values, PERCENTILES, axis=0).T.tolist()
 
 
 def rate_without_errors(people, genuine):
-    """Returns the upper confidence bound of an error rate without observed errors (rule of three).
+    """Returns the upper confidence bound of an error rate if no error was observed (rule of three).
 
     Args:
         people: `(probe, claimed)` person codes, each of shape `(trials,)`, or None.
         genuine: Booleans, shape `(trials,)`.
 
     Returns:
-        3 / n, at most 1. n is the number of people with genuine trials, or the number of genuine
-        trials if `people` is None.
+        3 / n, or 1 if 3 / n is larger. Here n is the number of people with genuine trials, or the
+        number of genuine trials if `people` is None.
     """
     count = int(genuine.sum()) if people is None else np.unique(people[0][genuine]).size
     return min(1.0, RULE_OF_THREE / count)
 
 
 def independent_pairs(accepted, members, people):
-    """Estimates the effective number of independent pairs of people behind a false accept rate.
+    """Estimates how many independent pairs of people would make a false accept rate equally
+    certain.
 
-    The effective number is the number of independent pairs for which the rate would have the same
-    variance. The rate p is a mean over pairs, and pairs share people, so p is a U-statistic
-    (Hoeffding1948). Let R_i be the sum of `accepted - p` over the pairs of person i. The jackknife
-    estimate of the variance between people is `V = sum(R_i^2) / pairs^2`. V overestimates the
-    variance on average, because the variation that is specific to a pair counts for each of its two
-    people (Efron1981). `p (1 - p) / V` independent pairs have the variance V.
+    The estimated number is the effective number of independent pairs. With the effective number of
+    independent pairs, the false accept rate would have the same variance. The rate p is a mean over
+    pairs, and pairs share people, so p is a U-statistic (Hoeffding1948). Let R_i be the sum of
+    `accepted - p` over the pairs of person i. The jackknife estimate of the variance between people
+    is `V = sum(R_i^2) / pairs^2`. V overestimates the variance on average, because variation that
+    is specific to one pair is counted twice, once for each of its people (Efron1981). The rate of
+    `p (1 - p) / V` independent pairs has the variance V.
 
     The effective number is reduced if V itself is uncertain because the sample is small (Korn1998,
     Korn-Graubard). The reduction uses `sum(R_i^2)^2 / sum(R_i^4)` degrees of freedom
-    (Satterthwaite1946), a small number if few people cause most errors. The effective number is at
-    least `people / 2`, because a U-statistic over pairs never varies more than a mean over
-    `people / 2` disjoint pairs.
+    (Satterthwaite1946). The number of degrees of freedom is small if few people cause most errors.
+    The effective number is at least `people / 2`, because the variance of a U-statistic over pairs
+    never exceeds the variance of a mean over `people / 2` disjoint pairs.
 
     Args:
-        accepted: Fraction of the trials of each pair that is accepted, shape `(pairs,)`.
+        accepted: Fraction of accepted trials for each pair, shape `(pairs,)`.
         members: Person codes of each pair, shape `(pairs, 2)`.
         people: Number of people.
 
@@ -398,27 +411,30 @@ def independent_pairs(accepted, members, people):
 
 
 def interval_of_others(accepted, members, people):
-    """Computes a 95 % interval of the false accept rate of a new group of the same size.
+    """Computes a 95 % interval of the false accept rate of a new group with the same number of
+    people.
 
     Each replicate gives people random weights, as in the rest of this module, with two differences:
 
-    - The weights have a gamma distribution of shape 1/2, with twice the variance of exponential
-      weights. The difference of the rates of two groups has twice the variance of the rate of one
-      group.
+    - The weights have a gamma distribution with shape 1/2, whose variance is twice the variance of
+      exponential weights. The reason is that the difference between the rates of two groups has
+      twice the variance of one group's rate.
     - The added person forms a pair with each of the n people. For the upper confidence bound, the
-      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 is the
-      result if half of the added person's claims are accepted, and no claim of another person to be
-      the added person is accepted. The term 1 / n allows for the uncertainty of a small sample. If
-      the observed rate of the n people is larger than `1 / 4 + 1 / n`, the observed rate is used.
-      For the lower confidence bound, no trial of the added person is accepted.
+      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 follows from
+      two assumptions. Half of the trials in which the added person claims to be somebody else are
+      accepted, and no trial in which somebody else claims to be the added person is accepted. The
+      term 1 / n accounts for the uncertainty of a small sample. If the observed rate of the n
+      people is larger than `1 / 4 + 1 / n`, the observed rate is used. For the lower confidence
+      bound, no trial of the added person is accepted.
 
-    If the weights are fixed, the two bounds can only rise if one more trial is accepted. The upper
-    bound of the Korn-Graubard interval may fall: for 450 trials of 10 people it was 60 % if no
-    trial was accepted, and 16 % if one trial was accepted. For these 450 trials, the upper bound of
-    this function is 23 % if no trial is accepted, and also 23 % if one trial is accepted.
+    If the weights are fixed and one more trial is accepted, neither bound falls. The upper bound of
+    the Korn-Graubard interval, however, may fall if one more trial is accepted. For 450 trials of
+    10 people, the Korn-Graubard bound was 60 % if no trial was accepted, and 16 % if one trial was
+    accepted. For these 450 trials, the upper bound of this function is 23 % if no trial is
+    accepted, and also 23 % if one trial is accepted.
 
     Args:
-        accepted: Fraction of the trials of each pair that is accepted, shape `(pairs,)`.
+        accepted: Fraction of accepted trials for each pair, shape `(pairs,)`.
         members: Person codes of each pair, shape `(pairs, 2)`.
         people: Number of people.
 
@@ -440,7 +456,7 @@ def interval_of_others(accepted, members, people):
 
 
 def _sums_over_pairs(weights, values, members):
-    """Sums the values of pairs, each multiplied by the weights of its two people.
+    """Multiplies the value of each pair by the weights of its two people, and sums the products.
 
     Returns:
         Sums, shape `(draws,)`.

@@ -1,4 +1,5 @@
-"""Novelty detection: decides whether an example belongs to a class unknown to the model."""
+"""Computes novelty scores, which show whether an example belongs to a class that the model does not
+know."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ KINDS = ("max", "energy")
 
 @dataclass(frozen=True, eq=False)
 class NoveltyDetection:
-    """Metrics of how well novelty scores separate new classes from known classes.
+    """Metrics that measure how well novelty scores separate new classes from known classes.
 
     An example of a known class is called a known example, and an example of a new class is called a
     new example.
 
     Attributes:
         detection: `Verification` of the novelty scores, with known examples as genuine trials and
-            new examples as imposter trials. With a bootstrap it has 95 % confidence intervals of
-            the AUC, the EER and the TAR at the wanted false accept rate.
-        at_far: `TarAtFar`, the fraction of known examples that are classified as known. The
-            threshold classifies at most the wanted fraction of new examples as known.
+            new examples as imposter trials. If a bootstrap was run, `detection` includes 95 %
+            confidence intervals of the AUC, the EER, and the TAR at the wanted false accept rate.
+        at_far: `TarAtFar` with the fraction of known examples that are classified as known. At its
+            threshold, at most the wanted fraction of new examples are classified as known.
     """
 
     detection: Verification
@@ -52,7 +53,7 @@ class NoveltyDetection:
 
     @property
     def frr_at_far_ci95(self) -> tuple[float, float] | None:
-        """95 % confidence interval of `frr_at_far`. None without a bootstrap."""
+        """95 % confidence interval of `frr_at_far`. None if no bootstrap was run."""
         bounds = self.detection.intervals.get(f"tar_at_far_{self.at_far.far:g}")
         return None if bounds is None else (1.0 - bounds[1], 1.0 - bounds[0])
 
@@ -71,17 +72,17 @@ class NoveltyDetection:
 
 
 def novelty(similarities: ArrayLike, kind: str = "max") -> np.ndarray:
-    """Computes the novelty of examples from similarities to prototypes; higher is more novel.
+    """Computes the novelty of examples from their similarities to prototypes. Higher is more novel.
 
-    The novelty of Monteiro2020 (section 5) is not 1 - max softmax. A softmax does not change if a
-    constant is added to all similarities of an example, but the pair term of Monteiro2020 (Eq. 3)
-    trains this constant.
+    As in Monteiro2020 (section 5), the novelty is not computed from softmax probabilities. A
+    softmax ignores a constant that is added to all similarities of an example, but the pair term of
+    Monteiro2020 (Eq. 3) trains this constant.
 
     Args:
         similarities: Similarities S(x, C_j) of examples to the prototypes of classes, shape
             `(examples, classes)`, such as the output of `PrototypicalClassifier.scores`.
-        kind: `"max"` is the negated largest similarity. `"energy"` is the negated logarithm of the
-            sum of the exponentials of the similarities.
+        kind: `"max"` is the negated largest similarity. `"energy"` is
+            `-log(sum(exp(similarities)))`.
 
     Returns:
         Novelty, float64 of shape `(examples,)`.
@@ -104,19 +105,19 @@ def novelty(similarities: ArrayLike, kind: str = "max") -> np.ndarray:
 def novelty_by_one_class_svm(
     known: ArrayLike, similarities: ArrayLike, *, outliers: float = 0.1
 ) -> np.ndarray:
-    """Computes novelty by a one-class SVM on vectors of similarities; higher is more novel.
+    """Computes novelty by a one-class SVM on vectors of similarities. Higher is more novel.
 
-    The method is described in Monteiro2020 (section 5). The vector of an example holds its
-    similarities to all prototypes, standardized by the mean and standard deviation of `known`. The
-    SVM has an RBF kernel on these vectors. A learned similarity cannot be the kernel, because it
-    need not be positive definite.
+    The method is described in Monteiro2020 (section 5). For each example, the vector holds the
+    similarities to all prototypes. The similarities are standardized by the mean and standard
+    deviation of `known`. The SVM has an RBF kernel on these vectors. A learned similarity cannot be
+    used as the kernel, because it may not be positive definite.
 
     Args:
         known: Similarities of examples of known classes, shape `(examples, classes)`. Use examples
-            that were not used in training and are not scored.
+            that were not used in training and are not in `similarities`.
         similarities: Similarities of the examples to score, shape `(scored, classes)`.
-        outliers: Parameter nu of the SVM, above 0 and below 1: an upper bound of the fraction of
-            `known` that the SVM classifies as new.
+        outliers: Parameter nu of the SVM, above 0 and below 1. The parameter is an upper bound for
+            the fraction of `known` that the SVM classifies as new.
 
     Returns:
         Novelty, float64 of shape `(scored,)`. The SVM classifies examples with a novelty above 0 as
@@ -131,8 +132,8 @@ def novelty_by_one_class_svm(
     if known_similarities.shape[1] != similarities.shape[1]:
         raise ValueError(
             f"Received `known` of shape {known_similarities.shape} and `similarities` of shape "
-            f"{similarities.shape}. Expected one column for each prototype in both, and the same "
-            "prototypes."
+            f"{similarities.shape}. Expected one column for each prototype in each matrix, and the "
+            "same prototypes in both."
         )
     nu = positive("outliers", outliers)
     if nu >= 1:  # if all known examples may be outliers, the SVM's decision border is arbitrary
@@ -150,24 +151,24 @@ def novelty_detection(
     people: tuple[ArrayLike, ArrayLike] | None = None,
     bootstrap: int = 0,
 ) -> NoveltyDetection:
-    """Computes the AUROC of novelty scores, and the false reject rate at a false accept rate.
+    """Computes the AUROC of novelty scores, and the false reject rate at a given false accept rate.
 
-    A new example classified as known is a false accept, and a known example classified as new is a
-    false reject.
+    If a new example is classified as known, this is a false accept. If a known example is
+    classified as new, this is a false reject.
 
     Args:
-        known: Novelty of examples of known classes, shape `(examples,)`; higher is more novel.
+        known: Novelty of examples of known classes, shape `(examples,)`. Higher is more novel.
         new: Novelty of examples of new classes, shape `(new_examples,)`.
-        far: Wanted false accept rate: the fraction of new examples classified as known, above 0 and
-            below 1.
-        people: The pair `(people of known, people of new)`, ids of shapes `(examples,)` and
-            `(new_examples,)`. With `people` the bootstrap draws weights for people. None if no two
-            examples share a person.
-        bootstrap: Number of replicates for the 95 % confidence intervals, see `verification`. 0
-            computes no intervals, and 1000 is usual.
+        far: Wanted fraction of new examples that are classified as known (false accept rate), above
+            0 and below 1.
+        people: Pair `(people of known, people of new)` of person ids, with shapes `(examples,)` and
+            `(new_examples,)`. If `people` is given, the bootstrap draws a random weight for each
+            person. None if no two examples share a person.
+        bootstrap: Number of replicates for the 95 % confidence intervals (see `verification`). With
+            0, no intervals are computed. A usual value is 1000.
 
     Returns:
-        `NoveltyDetection`. Its text shows the metrics and the numbers of examples.
+        `NoveltyDetection`. Printing the result shows the metrics and the numbers of examples.
 
     Raises:
         TypeError: If `bootstrap` is not a whole number, or ids are invalid.

@@ -1,14 +1,14 @@
-"""Retrieval: ranks gallery entries for each query and computes Recall@K, mAP and R-precision.
+"""Ranks gallery entries for each query and computes Recall@K, mAP and R-precision.
 
-`nearest_entries` returns the ranking, and `retrieval` computes its metrics. Pass `TwoStages` as the
-`distance` of either function to find candidates by a cheap distance and to re-rank the candidates
-by a learned similarity.
+`nearest_entries` returns the ranking, and `retrieval` computes metrics of the ranking. If you pass
+`TwoStages` as the `distance`, the two functions find candidates by a cheap distance and re-rank the
+candidates by a learned similarity.
 
-A ranking with equal distances is not unique. Each metric is therefore the mean over all orders of
-tied entries, which are equally likely. The code calls entries with equal distances a group. A group
-has `size` entries, of which `hits` are relevant. Before the group there are `before` nearer
-entries, of which `hits_before` are relevant. The first k ranks then include k - before entries of
-the group, drawn at random.
+If distances are equal, the ranking is not unique. Each metric is therefore the mean over all orders
+of the tied entries, with equal weight for each order. In the code, a group is a set of entries with
+equal distances. A group has `size` entries, and `hits` of these entries are relevant. There are
+`before` entries nearer than the group, and `hits_before` of these entries are relevant. The first k
+ranks then include `k - before` entries of the group, which are drawn at random.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from keras_dml.evaluation._intervals import mean_interval
 
 TIES = ("mean", "index")
 STRIDE = 16  # every 16th distance is in the sample that bounds the nearest distances
-# One call for 16 queries was measured to be faster, though 15/16 of its results are not used.
+# Number of queries in one call of the similarity. One call for 16 queries was measured to be faster
+# than 16 calls, although 15/16 of its results are not used.
 QUERIES_PER_CALL = 16
 
 
@@ -48,8 +49,8 @@ class TwoStages:
     the learned similarity determines the ranking. The query itself is never a candidate.
 
     Args:
-        similarity: Function `S(queries, entries) -> (n, m)` of embeddings, higher is more similar,
-            such as `PrototypicalClassifier.similarity`.
+        similarity: Function `S(queries, entries) -> (n, m)` of embeddings, such as
+            `PrototypicalClassifier.similarity`. Higher is more similar.
         candidates: Number of entries that the similarity ranks, at least 1. If `candidates` exceeds
             the number of entries, all entries are candidates.
         distance: Cheap distance between embeddings: a name from `keras_dml.distances`, or a
@@ -79,7 +80,7 @@ class TwoStages:
             raise ValueError(f"`candidates` must be at least 1. Received {self.candidates}.")
         if self.distance == PRECOMPUTED or isinstance(self.distance, TwoStages):
             raise ValueError(
-                "`distance` of the first stage must be a callable or the name of a distance "
+                "The `distance` of the first stage must be a callable, or the name of a distance "
                 f"between embeddings. Received {self.distance!r}."
             )
 
@@ -88,10 +89,10 @@ class PerQuery(NamedTuple):
     """Retrieval metrics of each query. The metrics are NaN for a query without a relevant entry.
 
     Attributes:
-        recall_at_k: 1 if a relevant entry is among the k nearest entries, otherwise 0. Shape
-            `(queries, ks)`.
-        map_at_r: Average precision at R, where R is the number of relevant entries of the query.
-            Shape `(queries,)`.
+        recall_at_k: Array `(queries, ks)`. A value is 1 if a relevant entry is among the k nearest
+            entries, and otherwise 0.
+        map_at_r: Average precision at R, shape `(queries,)`. R is the number of relevant entries of
+            the query.
         r_precision: Fraction of relevant entries among the R nearest entries, shape `(queries,)`.
     """
 
@@ -102,24 +103,25 @@ class PerQuery(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """Retrieval metrics: how often the nearest gallery entries have the class of the query.
+    """Retrieval metrics, which show how often the nearest gallery entries have the class of the
+    query.
 
     A gallery entry is relevant if it has the class of the query. R is the number of relevant
     entries of a query.
 
     Attributes:
-        recall_at_k: Dict from k to the fraction of queries with at least one relevant entry among
-            the k nearest entries.
+        recall_at_k: Dict that maps k to the fraction of queries with at least one relevant entry
+            among the k nearest entries.
         map_at_r: Mean average precision at R (mAP, MAP@R) over the queries.
-        r_precision: Fraction of relevant entries among the R nearest entries, averaged over the
-            queries.
+        r_precision: R-precision, averaged over the queries. The R-precision of a query is the
+            fraction of relevant entries among its R nearest entries.
         queries: Number of queries with a relevant entry.
         without_relevant: Number of queries without a relevant entry. The metrics ignore these
             queries.
         per_query: `PerQuery` metrics, in the order of the queries.
-        intervals: Dict from the name of a metric (`"recall_at_1"`, `"map_at_r"`, `"r_precision"`)
-            to its 95 % confidence interval over the classes of the queries, such as people. Empty
-            without a bootstrap.
+        intervals: Dict that maps the name of a metric (`"recall_at_1"`, `"map_at_r"`,
+            `"r_precision"`) to its 95 % confidence interval. The bootstrap draws the classes of the
+            queries, such as people. The dict is empty if no bootstrap was run.
     """
 
     recall_at_k: dict[int, float]
@@ -154,12 +156,13 @@ def retrieval(
     max_bytes: int = 128 * 2**20,
     bootstrap: int = 0,
 ) -> Retrieval:
-    """Computes Recall@K, MAP@R and R-precision of exact rankings (Kim2020, Table I: R@1 and R@3).
+    """Computes Recall@K, MAP@R and R-precision of exact rankings. Table I of Kim2020 reports R@1
+    and R@3.
 
     If entries have equal distances, each metric is the mean over all orders of the tied entries,
-    computed in closed form. A network that maps all inputs to one point therefore has the metrics
-    of a random ranking. The k-argmax of Monteiro2020 (Eq. 6) orders tied entries by index, which
-    may improve the metrics if the gallery is sorted by class. The distances `"euclidean"` and
+    computed in closed form. A network that maps all inputs to one point therefore has the same
+    metrics as a random ranking. The k-argmax of Monteiro2020 (Eq. 6) orders tied entries by index,
+    which may improve the metrics if the gallery is sorted by class. The distances `"euclidean"` and
     `"cosine"` are computed in float64. Distances are computed for a block of queries at a time, so
     memory grows with the sum of the numbers of queries and entries, not with their product.
 
@@ -167,20 +170,22 @@ def retrieval(
         embeddings: Embeddings of the queries, shape `(queries, features)` or another shape that
             `distance` takes.
         labels: Class of each query, shape `(queries,)`.
-        gallery: Embeddings of the entries, shape `(entries, ...)`. Default: the queries are the
-            gallery, and the query itself is left out of its ranking.
+        gallery: Embeddings of the entries, shape `(entries, ...)`. By default, the queries are the
+            gallery, and each query is left out of its own ranking.
         gallery_labels: Class of each entry, shape `(entries,)`. Required with `gallery`.
         distance: `"euclidean"` or `"cosine"` for vectors, another name from `keras_dml.distances`,
-            or a callable `d(x, y) -> (n, m)`, smaller is closer. With `TwoStages` a learned
-            similarity orders the candidates of a cheap distance. With `"precomputed"` the argument
-            `embeddings` is the distance matrix, shape `(queries, entries)`.
-        k: Values of K for Recall@K, at most the number of entries without the query itself.
+            or a callable `d(x, y) -> (n, m)`. Smaller is closer. With `TwoStages`, a cheap distance
+            finds candidates and a learned similarity orders them. With `"precomputed"`, the
+            argument `embeddings` is the distance matrix, shape `(queries, entries)`.
+        k: Values of K for Recall@K. Each K is at most the number of entries that a query is
+            compared with.
         ties: `"mean"` averages over all orders of tied entries. `"index"` ranks tied entries by
             ascending index.
         max_bytes: Memory for a block of distances, in bytes. At least one row is computed at a
             time.
-        bootstrap: Number of replicates for 95 % confidence intervals over the classes of the
-            queries, see `verification`. 0 computes no intervals, and 1000 is usual.
+        bootstrap: Number of bootstrap replicates that draw the classes of the queries, for the 95 %
+            confidence intervals (see `verification`). With 0, no intervals are computed. A usual
+            value is 1000.
 
     Returns:
         `Retrieval`.
@@ -209,8 +214,8 @@ def retrieval(
     if not relevant.any():
         raise ValueError(
             f"None of the {len(labels):,} queries has a relevant entry. At least one class of the "
-            "queries must also occur in `gallery_labels`, or, without a gallery, occur twice in "
-            "`labels`."
+            "queries must also occur in `gallery_labels`. Without a gallery, at least one class "
+            "must occur twice in `labels`."
         )
     figures = np.full((len(labels), len(ks) + 2), np.nan)
     ranks = np.where(relevant > 0, np.maximum(relevant, max(ks)), 0)
@@ -281,15 +286,16 @@ def ranking_figures(hits, starts, total, ks):
     """Computes Recall@K for each K, MAP@R and R-precision of one query.
 
     Args:
-        hits: Booleans, shape `(ranks,)`: whether the entry at each rank is relevant. The number of
-            ranks is at least `total` and at least the largest value of `ks`.
+        hits: Booleans, shape `(ranks,)`. A boolean is True if the entry at its rank is relevant.
+            The number of ranks is at least `total` and at least the largest value of `ks`.
         starts: First rank, counted from 0, of each group of tied entries, shape `(groups,)`. The
             last group is complete.
         total: R, the number of relevant entries in the gallery, at least 1.
         ks: Values of K for Recall@K, at most the number of entries.
 
     Returns:
-        List of `len(ks) + 2` floats: Recall@K in the order of `ks`, MAP@R and R-precision.
+        List of `len(ks) + 2` floats. Recall@K in the order of `ks` is followed by MAP@R and
+        R-precision.
     """
     size = np.diff(starts, append=len(hits))
     group = np.repeat(np.arange(len(size)), size)  # group of each rank from 1 on
@@ -328,17 +334,17 @@ def nearest_entries(
     """Finds the k nearest entries of a gallery for each query (Monteiro2020, Eq. 6).
 
     Entries at equal distances are ordered by index. The search is exact, because the distance of
-    each query to every entry is computed. With `TwoStages` only the cheap distance is computed for
+    each query to every entry is computed. With `TwoStages`, only the cheap distance is computed for
     every entry. `retrieval` computes metrics of the ranking.
 
     Args:
         embeddings: Embeddings of the queries, shape `(queries, features)` or another shape that
             `distance` takes.
-        gallery: Embeddings of the entries, shape `(entries, ...)`. Default: the queries are the
-            gallery, and the query itself is left out of its ranking.
-        distance: See `retrieval`. With `"precomputed"` the argument `embeddings` is the square
+        gallery: Embeddings of the entries, shape `(entries, ...)`. By default, the queries are the
+            gallery, and each query is left out of its own ranking.
+        distance: See `retrieval`. With `"precomputed"`, the argument `embeddings` is the square
             matrix of the distances between queries.
-        k: Number of entries to find, at most the number of entries without the query itself.
+        k: Number of entries to find, at most the number of entries that a query is compared with.
         max_bytes: Memory for a block of distances, in bytes. At least one row is computed at a
             time.
 
@@ -386,21 +392,22 @@ def ranked_entries(embeddings, gallery, distance, ranks, *, within, max_bytes):
     """Ranks the entries of a gallery for each query, in blocks of queries.
 
     Args:
-        embeddings: Checked queries, shape `(queries, ...)`. If `distance` is `"precomputed"`, the
-            distance matrix.
-        gallery: Checked entries, shape `(entries, ...)`. None if the queries are the gallery.
+        embeddings: Queries whose values were checked, shape `(queries, ...)`. If `distance` is
+            `"precomputed"`, the distance matrix.
+        gallery: Entries whose values were checked, shape `(entries, ...)`. None if the queries are
+            the gallery.
         distance: See `retrieval`.
         ranks: Number of ranks to compute for each query, shape `(queries,)`. Queries with 0 ranks
             are skipped.
-        within: Whether the queries are the gallery. Entry i is then left out of the ranking of
-            query i.
+        within: Whether the queries are the gallery. If the queries are the gallery, entry `i` is
+            left out of the ranking of query `i`.
         max_bytes: Memory for a block of distances, in bytes.
 
     Yields:
-        `(query, entries, starts)`: the index of a query, the indices of its nearest entries, shape
-        `(ranks,)`, and the first rank, counted from 0, of each group of tied entries, shape
-        `(groups,)`. The entries include all entries tied with the last rank. Tied entries are in
-        ascending order of index.
+        Tuples `(query, entries, starts)` with the index of a query, the indices of its nearest
+        entries, shape `(ranks,)`, and the first rank, counted from 0, of each group of tied
+        entries, shape `(groups,)`. `entries` includes all entries whose distance equals the
+        distance at the last rank. Tied entries are in ascending order of index.
     """
     gallery = embeddings if gallery is None else gallery
     is_two_stages = isinstance(distance, TwoStages)
@@ -419,7 +426,8 @@ def ranked_entries(embeddings, gallery, distance, ranks, *, within, max_bytes):
 
 
 def _first_stage(block, ranks, start):
-    """Ranks entries by a block of distances. Row 0 of the block belongs to the query `start`."""
+    """Ranks entries by their distances in a block. Row 0 of the block belongs to the query
+    `start`."""
     for query, distances in enumerate(block, start):
         if ranks[query]:
             entries = _in_order(distances, ranks[query])
@@ -427,19 +435,20 @@ def _first_stage(block, ranks, start):
 
 
 def _second_stage(embeddings, gallery, stages, within):
-    """Returns a function that re-ranks the candidates of a block of distances by the similarity.
+    """Returns a function that takes a block of distances, finds candidates, and re-ranks the
+    candidates by the similarity.
 
     Args:
         embeddings: Queries, shape `(queries, ...)`.
-        gallery: Entries, shape `(entries, ...)`. The similarity of equal entries is computed once,
-            so that equal entries tie.
+        gallery: Entries, shape `(entries, ...)`. If entries are equal, their similarity is computed
+            only once, so that they tie.
         stages: `TwoStages`.
         within: Whether the queries are the gallery.
 
     Returns:
-        Function of `(block, ranks, start)`: a block of distances, the number of ranks for each
-        query, and the index of the first query. It yields `(query, entries, starts)` as
-        `ranked_entries` does.
+        Function of `(block, ranks, start)`, which are a block of distances, the number of ranks for
+        each query, and the index of the first query. The function yields `(query, entries, starts)`
+        as `ranked_entries` does.
     """
     entries, copies = distinct(gallery)
     copies = np.arange(len(gallery)) if copies is None else copies
@@ -472,8 +481,9 @@ def _second_stage(embeddings, gallery, stages, within):
 def _similarities_to_candidates(similarity, queries, entries, candidates):
     """Computes similarities of each query to its candidates, shape `(queries, candidates)`.
 
-    One call compares all queries with the candidates of all queries. The number of candidates is
-    padded to a power of two, so that a compiled similarity is compiled for few shapes.
+    One call compares all queries with the candidates of all queries. The candidates are padded so
+    that their number is a power of two. A compiled similarity then needs to be compiled for only a
+    few shapes.
     """
     needed, positions = np.unique(candidates, return_inverse=True)
     padded = np.resize(needed, min(len(entries), 1 << (len(needed) - 1).bit_length()))
@@ -483,7 +493,8 @@ def _similarities_to_candidates(similarity, queries, entries, candidates):
 
 
 def _in_order(distances, count):
-    """Returns the indices of `nearest`, sorted by distance, and by index if distances are equal."""
+    """Returns the indices that `nearest` finds, sorted by distance. If distances are equal, they
+    are sorted by index."""
     near = nearest(distances, count)
     return near[np.argsort(distances[near], kind="stable")]
 
@@ -494,12 +505,13 @@ def _group_starts(ordered):
 
 
 def nearest(distances, count):
-    """Returns the ascending indices of the `count` smallest distances and of tied distances.
+    """Returns the indices of the `count` smallest distances. The indices are in ascending order. If
+    other distances equal the largest of these distances, the result includes their indices, too.
 
-    The result includes all distances that are equal to the largest of the `count` distances. A
-    sample of the distances gives an upper bound, and only distances within the bound are
-    partitioned. This method takes a fifth of the time of partitioning 100,000 distances. If fewer
-    than `count` distances are within the bound, all distances are partitioned.
+    A sample of the distances gives an upper bound, and only distances within the bound are
+    partitioned. For 100,000 distances, this method takes a fifth of the time that partitioning all
+    distances takes. If fewer than `count` distances are within the bound, all distances are
+    partitioned.
     """
     sample = distances[::STRIDE]
     position = min(2 * count // STRIDE + STRIDE, len(sample) - 1)

@@ -1,4 +1,5 @@
-"""Computes the accuracy of a classifier under adversarial attacks, with resumable checkpoints."""
+"""Computes the accuracy of a classifier under adversarial attacks. An interrupted run resumes from
+a checkpoint."""
 
 from __future__ import annotations
 
@@ -40,12 +41,12 @@ class AttackResult:
         accuracy: Fraction of the examples that are classified correctly without an attack and
             after every restart of the attack.
         interval: 95 % Wilson confidence interval of the accuracy.
-        robust: Booleans of shape `(count,)`, True for examples that are classified correctly
-            without an attack and after every restart.
+        robust: Booleans of shape `(count,)`. A boolean is True if its example is classified
+            correctly without an attack and after every restart.
         calls: Number of gradients or queries that the attack computed.
         seconds: Time for all restarts, in seconds.
         not_finite: Number of gradient entries that were not finite and were set to 0. If this
-            number is large, the attack had no gradient to follow.
+            number is large, the attack could not follow the gradient.
     """
 
     name: str
@@ -62,19 +63,20 @@ class AttackResult:
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Accuracy of a classifier under several attacks. Its text has a line for each attack.
+    """Accuracy of a classifier under several attacks. Printing the result shows one line for each
+    attack.
 
     Attributes:
         head: Classification head that was attacked. None for a model with one output.
         clean_accuracy: Fraction of the examples that are classified correctly without an attack.
         clean_interval: 95 % Wilson confidence interval of `clean_accuracy`.
-        attacks: Dict from the name of each attack to its `AttackResult`.
+        attacks: Dict that maps the name of each attack to its `AttackResult`.
         worst_case: Fraction of the examples that are classified correctly under every attack.
         worst_interval: 95 % Wilson confidence interval of `worst_case`.
-        correct: Booleans of shape `(count,)`, True for examples that are classified correctly
-            without an attack.
-        robust: Booleans of shape `(count,)`, True for examples that are classified correctly
-            without an attack and under every attack.
+        correct: Booleans of shape `(count,)`. A boolean is True if its example is classified
+            correctly without an attack.
+        robust: Booleans of shape `(count,)`. A boolean is True if its example is classified
+            correctly without an attack and under every attack.
     """
 
     head: str | None
@@ -87,11 +89,12 @@ class Robustness:
     robust: np.ndarray = field(repr=False)
 
     def table(self) -> dict[str, list[Any]]:
-        """Returns the accuracies as a table: clean accuracy, one row per attack, and worst case.
+        """Returns a table of accuracies, with a row for the clean accuracy, one row for each
+        attack, and a row for the worst case.
 
         Returns:
-            Dict of columns, each a list: `attack`, `accuracy`, `low`, `high`, `calls`, `seconds`
-            and `not_finite`.
+            Dict of columns, which are lists: `attack`, `accuracy`, `low`, `high`, `calls`,
+            `seconds` and `not_finite`.
         """
         results = self.attacks.values()
         rows = [
@@ -134,17 +137,18 @@ def robustness(
     out: Path | None = None,
     progress: bool = True,
 ) -> Robustness:
-    """Computes the accuracy of a classifier under each attack and under the union of all attacks.
+    """Computes the accuracy of a classifier under each attack, and the fraction of examples that
+    withstand all attacks.
 
     An example is robust if it is classified correctly without an attack and after every restart of
     every attack. Additional attacks can therefore only lower the accuracy. Attacks use raw logits
-    in inference mode and do not change the model. A restart runs only on the examples that all
-    earlier restarts of the same attack failed to break.
+    in inference mode and do not change the model. A restart attacks only the examples that are
+    still classified correctly after all earlier restarts of the same attack.
 
-    The accuracy under a few attacks overestimates the robust accuracy. For a reliable estimate,
-    combine APGD on the cross-entropy, APGD on the margin from several starts, `TargetedAPGD`,
-    transfer from other heads of the model, and `Square`, which needs no gradients. AutoAttack
-    (Croce2020) is a similar combination.
+    If there are only a few attacks, their accuracy overestimates the robust accuracy. For a
+    reliable estimate, combine APGD on the cross-entropy, APGD on the margin from several starts,
+    `TargetedAPGD`, transfer attacks from other heads of the model, and `Square`, which needs no
+    gradients. AutoAttack (Croce2020) is a similar combination.
 
     Args:
         model: A `PrototypicalClassifier`, or a `keras.Model` whose output is logits of shape
@@ -152,8 +156,8 @@ def robustness(
         x: Inputs, shape `(count, ...)`, in [0, 1].
         y: Class ids, shape `(count,)`.
         attacks: List of attacks from `keras_dml.evaluation.attacks`, with different names.
-        head: Head that is attacked and evaluated, `"sim"` or `"dol"`. A model with one output
-            ignores `head`.
+        head: Head that is attacked and evaluated, `"sim"` or `"dol"`. `head` is ignored if the
+            model has one output.
         batch_size: Number of examples that are attacked at once.
         seed: Seed of the random starts. A resumed run draws the same starts.
         out: Path of a checkpoint file, such as `robustness.npz`, that is written every 20 seconds.
@@ -230,7 +234,7 @@ class _Victim:
 
         Args:
             x: Inputs, shape `(len(rows), ...)`.
-            rows: Index of the example that each input was made from.
+            rows: For each input, the index of the example from which it was made.
         """
         logits = self.network.logits(x)
         if self.y[rows].max() >= logits.shape[1]:
@@ -242,7 +246,7 @@ class _Victim:
 
 
 def _restart(attack, state, victim, seed, checkpoint, progress):
-    """Runs the rest of a restart on the examples that are not broken yet, and updates `state`."""
+    """Attacks the remaining examples of one restart in batches, and updates `state`."""
     start = time.monotonic()
     batches = victim.batches(np.flatnonzero(state["pending"]))
     if progress:
@@ -251,7 +255,8 @@ def _restart(attack, state, victim, seed, checkpoint, progress):
     for rows in batches:
         if not len(rows):
             continue
-        # all attacks have the same random starts, so that they differ only in steps and restarts
+        # all attacks start from the same random points, so that they differ only in steps and
+        # restarts
         rng = np.random.default_rng([seed, state["restarts"], int(rows[0])])
         adversarial, calls, not_finite = attack.perturb(
             victim.network, victim.x[rows], victim.y[rows], rng
@@ -271,7 +276,8 @@ def _restart(attack, state, victim, seed, checkpoint, progress):
 
 
 def _fraction(mask):
-    """Returns the fraction of True in a mask and the 95 % Wilson interval of this fraction."""
+    """Returns the fraction of entries of a mask that are True, and the 95 % Wilson interval of this
+    fraction."""
     interval = stats.binomtest(int(mask.sum()), mask.size).proportion_ci(method="wilson")
     return float(mask.mean()), (float(interval.low), float(interval.high))
 
@@ -316,16 +322,16 @@ def _checked(x, y):
         )
     if y.shape != (len(x),) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
         raise ValueError(
-            f"Received `y` of dtype {y.dtype} and shape {y.shape}. Expected one class id for each "
-            f"example, integers from 0, shape ({len(x)},)."
+            f"Received `y` of dtype {y.dtype} and shape {y.shape}. Expected integers of at least "
+            f"0, one class id for each example, shape ({len(x)},)."
         )
     return x.astype(np.float32), y.astype(np.int64)
 
 
 class Network:
-    """Model in inference mode with logits and gradients for attacks on one of its heads.
+    """Model in inference mode that computes logits and gradients for attacks on one of its heads.
 
-    Later changes of the model's weights have no effect after the first call. Batches are padded to
+    After the first call, changes of the model's weights have no effect. Batches are padded to
     `batch_size` rows or to a power of two, so that few shapes are compiled.
 
     Args:
@@ -343,11 +349,12 @@ class Network:
         self._gradients = {}
 
     def logits(self, x: np.ndarray) -> np.ndarray:
-        """Returns raw logits of a batch, NumPy of shape `(count, classes)`."""
+        """Returns raw logits of a batch as a NumPy array of shape `(count, classes)`."""
         return np.asarray(self._logits(self._padded(x)))[: len(x)]
 
     def margins(self, x: np.ndarray, y: ArrayLike) -> np.ndarray:
-        """Returns the margin of each input, above 0 if misclassified. NumPy of shape `(count,)`."""
+        """Returns the margin of each input as a NumPy array of shape `(count,)`. The margin is
+        above 0 if the input is misclassified."""
         return np.array(robust.margin(np.asarray(y, np.int32), self.logits(x)))
 
     def gradient(
@@ -368,16 +375,17 @@ class Network:
             x: Inputs, shape `(count, ...)`.
             y: Class ids, shape `(count,)`.
             loss: Name of the loss, one of `LOSSES`.
-            source: Head from whose outputs the loss is computed, one of `SOURCES`. Default: the
-                attacked head.
+            source: Head whose outputs are used to compute the loss, one of `SOURCES`. The default
+                is the attacked head.
             probabilities: Whether to pass probabilities instead of logits to the loss.
-            targets: Target class ids, shape `(count,)`. If they are passed, the loss is the
-                targeted difference of logits ratio (DLR) instead of `loss`.
+            targets: Target class ids, shape `(count,)`. If `targets` is passed, the loss is the
+                targeted DLR (difference of logits ratio) instead of `loss`.
 
         Returns:
-            `(values, gradient, margins, not_finite)`: NumPy arrays of the losses, shape `(count,)`,
-            the gradient, shape of `x`, and the margins of the attacked head, shape `(count,)`, and
-            the number of gradient entries that were not finite.
+            Tuple `(values, gradient, margins, not_finite)`. `values` are the losses, a NumPy array
+            of shape `(count,)`. `gradient` has the shape of `x`. `margins` are the margins of the
+            attacked head, shape `(count,)`. `not_finite` is the number of gradient entries that
+            were not finite.
         """
         key = (loss, source or self.head, probabilities, targets is not None)
         if key not in self._gradients:
@@ -430,14 +438,14 @@ class Network:
 
 
 class _Checkpoint:
-    """Checkpoint file with the progress of each attack, from which an interrupted run resumes.
+    """Checkpoint file that stores the progress of each attack, so that an interrupted run can
+    resume.
 
     The file is written atomically.
 
     Args:
         path: Path of the `.npz` file. None stores nothing.
-        digest: Digest of the model, the examples, the attacked head and the seed, which `_digest`
-            computes.
+        digest: Result of `_digest` for the model, the examples, the attacked head and the seed.
 
     Raises:
         ValueError: If the file is damaged, or belongs to another experiment.
@@ -465,13 +473,13 @@ class _Checkpoint:
 
         Args:
             attack: Attack from `keras_dml.evaluation.attacks`.
-            correct: Booleans of shape `(count,)`, True for examples that are classified correctly
-                without an attack.
+            correct: Booleans of shape `(count,)`. A boolean is True if its example is classified
+                correctly without an attack.
 
         Returns:
-            Dict with the booleans `robust` and `pending`, each of shape `(count,)`, and the numbers
-            `restarts`, `calls`, `seconds` and `not_finite`. `pending` is True for examples that the
-            current restart has not attacked yet.
+            Dict with the boolean arrays `robust` and `pending`, each of shape `(count,)`, and the
+            numbers `restarts`, `calls`, `seconds` and `not_finite`. `pending` is True for examples
+            that the current restart has not attacked yet.
         """
         name = repr(attack)
         if name not in self.arrays:
@@ -481,7 +489,7 @@ class _Checkpoint:
         return {**dict(zip(MASKS, self.arrays[name].copy(), strict=True)), **counts}
 
     def save(self, attack, state):
-        """Stores the state of an attack, see `load`."""
+        """Stores the state of an attack (see `load`)."""
         if self.path is None:
             return
         name = repr(attack)

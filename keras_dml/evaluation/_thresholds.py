@@ -1,30 +1,28 @@
 """Computes thresholds for a false accept rate (FAR), and the error rates of a given threshold.
 
 A threshold accepts trials with `score <= threshold`. Three public functions compute a threshold for
-a wanted FAR. They differ in what they state about the FAR of people outside the sample:
+a wanted FAR. The functions make different statements about the FAR of people outside the sample:
 
-`threshold_at_far` (empirical threshold)
-    Computes the largest observed score that accepts at most the wanted fraction of the imposter
-    trials. The result makes no statement about other people, because the Clopper-Pearson interval
-    assumes that trials are independent. This function needs 1 / far imposter trials. Use it to
-    report the point of a ROC at a fixed FAR.
-
-`certificate` (threshold with a confidence interval over people) Computes the same quantile with
-equal weights for all pairs of people, and a 95 % interval of the FAR of another group of the same
-size. The function raises an error if the sample of people is too small for the wanted FAR. The
-limit is the rule of three, applied to the effective number of independent pairs. The function needs
-about sqrt(6 / far) people if all pairs of people are independent, and at most 6 / far people if
-pairs are as dependent as possible. Use it for a threshold whose FAR is the wanted rate on
-    average.
-
-`promise` (conformal threshold) Computes a stricter threshold. The FAR of two new people is at most
-the wanted rate on average, for any distribution of the scores (distribution-free, assuming
-exchangeable people). The function needs about 1 / far people and a trial of every two people. Use
-it if exceeding the wanted FAR is
-    worse than rejecting more genuine trials.
+- `threshold_at_far` (empirical threshold) computes the largest observed score that accepts at most
+  the wanted fraction of the imposter trials. The result does not estimate the FAR of other people,
+  because its Clopper-Pearson interval assumes that trials are independent. `threshold_at_far` needs
+  at least 1 / far imposter trials. Use `threshold_at_far` to report the point of a ROC curve at a
+  fixed FAR.
+- `certificate` (threshold with a confidence interval over people) computes the same quantile with
+  equal weights for all pairs of people. `certificate` also computes a 95 % interval of the FAR of
+  another group with the same number of people. The function raises an error if the sample of people
+  is too small for the wanted FAR. The smallest allowed FAR follows from the rule of three, with the
+  effective number of independent pairs. The function needs about sqrt(6 / far) people if all pairs
+  of people are independent. The function needs at most 6 / far people if pairs are as dependent as
+  possible. Use `certificate` if the FAR should be the wanted rate on average.
+- `promise` (conformal threshold) computes a stricter threshold. On average, the FAR of two new
+  people is at most the wanted rate, for any distribution of the scores. The threshold is therefore
+  distribution-free, but it assumes that people are exchangeable. The function needs about 1 / far
+  people and at least one trial between every two people. Use `promise` if it is more important to
+  keep the FAR below the wanted rate than to accept genuine trials.
 
 Three functions compute error rates of a given threshold. `accept_rates` uses genuine and imposter
-trials. `false_accepts` uses imposter trials, with equal weights for all pairs of people.
+trials. `false_accepts` uses only imposter trials, and gives all pairs of people the same weight.
 `best_of_tries` computes the rates if a person may try several times.
 """
 
@@ -64,12 +62,12 @@ EXTRAPOLATED = "extrapolated by a generalized Pareto tail"
 REACH = 10  # the tail model extrapolates to a tenth of the lowest rate that the sample supports
 TAIL_FRACTION = 0.1  # the tail model is fitted to this fraction of the scores, the lowest ones
 TAIL_DRAWS, TAIL_SEED = 1000, 0
-# Percentiles of an interval of the rate of another group of people. The difference of the rates of
-# two groups has twice the variance of the rate of one group.
+# Percentiles of an interval that contains the rate of another group of people. The difference
+# between the rates of two groups has twice the variance of one group's rate.
 PERCENTILES_OF_OTHERS = 100 * norm.cdf(np.sqrt(2) * norm.ppf([0.025, 0.975]))
-# Largest accepted fraction of the trials between a new person and everybody else. It averages the
-# accepted fraction of the new person's claims with 0, the accepted fraction of others' claims to be
-# the new person.
+# Largest accepted fraction of the trials between a new person and everybody else. This limit is the
+# mean of two fractions. If the new person claims to be somebody else, half of the trials are
+# accepted. If somebody else claims to be the new person, no trial is accepted.
 ACCEPTED_OF_NEW_PERSON = ACCEPTED_OF_ONE_MORE / 2
 
 
@@ -101,10 +99,10 @@ class TarAtFar:
 
     Attributes:
         far: Wanted false accept rate.
-        tar: Highest true accept rate of a threshold whose FAR is at most `far`; NaN if there are
-            too few imposter trials.
-        threshold: Threshold with this true accept rate, in units of the scores; NaN if there are
-            too few imposter trials.
+        tar: Highest true accept rate among all thresholds whose FAR is at most `far`. The value is
+            NaN if there are too few imposter trials.
+        threshold: Threshold with this true accept rate, in units of the scores. The value is NaN if
+            there are too few imposter trials.
         imposter: Number of imposter trials.
     """
 
@@ -115,7 +113,7 @@ class TarAtFar:
 
     @property
     def measurable(self) -> bool:
-        """True if there are enough imposter trials: a single false accept must not exceed the
+        """True if there are so many imposter trials that a single false accept does not exceed the
         wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
@@ -130,13 +128,14 @@ class TarAtFar:
 
 @dataclass(frozen=True)
 class FarThreshold:
-    """Threshold for a wanted false accept rate, with a Clopper-Pearson interval of the rate.
+    """Threshold for a wanted false accept rate, with a Clopper-Pearson interval of this rate.
 
     Attributes:
         far: Wanted false accept rate.
         value: The threshold, in units of the scores.
         trials: Number of imposter trials.
-        far_ci95: 95 % Clopper-Pearson interval of the false accept rate, for independent trials.
+        far_ci95: 95 % Clopper-Pearson interval of the false accept rate. The interval assumes that
+            trials are independent.
     """
 
     far: float
@@ -152,12 +151,14 @@ class FarThreshold:
 
 
 def min_imposters(far):
-    """Returns the smallest number of imposter trials at which one false accept is at most `far`."""
+    """Returns the smallest number n of imposter trials such that a single false accept, which gives
+    the rate 1 / n, does not exceed `far`."""
     return math.ceil(1.0 / far - 1e-9)
 
 
 def tar_at_far(thresholds, far, tar, limit, imposter):
-    """Returns the highest true accept rate on an error curve at a FAR of at most `limit`.
+    """Returns the highest true accept rate among the points of an error curve whose FAR is at most
+    `limit`.
 
     Args:
         thresholds, far, tar: Thresholds, false accept rates and true accept rates of an error
@@ -180,11 +181,11 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
     The result includes the exact binomial confidence interval (Clopper-Pearson, Clopper1934) of the
     false accept rate at this threshold. The interval assumes that trials are independent. Trials
     that share people are not independent, so pass one trial for each pair of people, or use
-    `certificate`. `dataclasses.asdict(threshold_at_far(...))` has the keys of an entry in
-    `thresholds` of a model card.
+    `certificate`. `dataclasses.asdict(threshold_at_far(...))` has the same keys as an entry of
+    `thresholds` in a model card.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer.
+        scores: Distances of the trials, any shape. Smaller is closer.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         far: Wanted false accept rate, above 0 and below 1.
 
@@ -233,7 +234,7 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
 
 @dataclass(frozen=True)
 class AcceptRates:
-    """False accept rate and true accept rate of a threshold, with 95 % confidence intervals.
+    """False accept rate and true accept rate at a threshold, with 95 % confidence intervals.
 
     Attributes:
         threshold: Trials with `score <= threshold` are accepted.
@@ -276,24 +277,25 @@ def accept_rates(
     bootstrap: int = 1000,
     seed: int = 0,
 ) -> AcceptRates:
-    """Computes the rates at which a threshold accepts genuine and imposter trials.
+    """Computes the fractions of genuine and of imposter trials that a threshold accepts.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer.
+        scores: Distances of the trials, any shape. Smaller is closer.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold, in units of the scores.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws weights for people, and otherwise weights for trials.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+            `verification`). If `people` is given, the bootstrap draws a random weight for each
+            person. If `people` is None, the bootstrap draws a random weight for each trial.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `AcceptRates`. The bootstrap adds one person, see `verification`. For the upper confidence
-        bound of the FAR, half of the imposter trials with a probe of the added person are accepted.
-        Without `people`, the bootstrap adds one imposter trial, which is accepted.
+        `AcceptRates`. The bootstrap adds one person (see `verification`). For the upper confidence
+        bound of the FAR, half of the imposter trials in which the added person is the probe are
+        accepted. If `people` is None, the bootstrap adds one accepted imposter trial.
 
     Raises:
-        TypeError: If the trials are invalid, see `verification`.
+        TypeError: If the trials are invalid (see `verification`).
         ValueError: If the trials are invalid, `threshold` is not a number, or `bootstrap` is not a
             whole number of at least 1.
 
@@ -326,19 +328,19 @@ def accept_rates(
 
 @dataclass(frozen=True)
 class BestOfTries:
-    """False accept rate and true accept rate if a person may try several times.
+    """False accept rate and true accept rate at a threshold if a person may try several times.
 
     Attributes:
         threshold: A try with `score <= threshold` is accepted.
         tries: Number of tries. A claim is accepted if at least one try is accepted.
-        far: Fraction of the false claims that are accepted, averaged over pairs of people.
+        far: Fraction of false claims that are accepted, averaged over pairs of people.
         far_ci95: 95 % confidence interval of `far`.
-        tar: Fraction of the true claims that are accepted, averaged over people.
+        tar: Fraction of true claims that are accepted, averaged over people.
         tar_ci95: 95 % confidence interval of `tar`.
         far_once: False accept rate of a single try for the same pairs of people.
         tar_once: True accept rate of a single try for the same people.
         people: Number of people with enough genuine trials.
-        pairs: Number of pairs of probe and claim with enough imposter trials.
+        pairs: Number of pairs (probe person, claimed person) with enough imposter trials.
     """
 
     threshold: float
@@ -375,33 +377,36 @@ def best_of_tries(
     tries: int = 3,
     bootstrap: int = DRAWS,
 ) -> BestOfTries:
-    """Computes FAR and TAR of a threshold if a person may try several times.
+    """Computes FAR and TAR at a threshold if a person may try several times.
 
     A claim is accepted if at least one try is accepted. Several tries therefore raise FAR and TAR.
     The FAR of three independent tries is nearly three times the FAR of one try. The tries of a
-    claim are different recordings of one person. Let m be the number of trials of a probe person
-    and a claimed person, and let a be the number of accepted trials among them. If k of the m
-    trials are drawn without replacement, at least one of the k trials is accepted with probability
-    `1 - C(m - a, k) / C(m, k)`. Pairs of people with fewer than k trials are left out.
+    claim are different recordings of one person. Let `m` be the number of trials between a probe
+    person and a claimed person, and let `a` be the number of accepted trials among these trials. If
+    `k` of the `m` trials are drawn without replacement, at least one of the k trials is accepted
+    with probability `1 - C(m - a, k) / C(m, k)`. Pairs of people with fewer than k trials are left
+    out.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer. Each trial compares another
-            recording of the probe person with all enrolled recordings of the claimed person.
+        scores: Distances of the trials, any shape. Smaller is closer. Each trial compares a
+            different recording of the probe person with all enrolled recordings of the claimed
+            person.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold of a single try, in units of the scores.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+            `verification`).
         tries: Number of tries k, at least 1.
-        bootstrap: Number of replicates for the 95 % confidence intervals over people, at least 1,
-            see `verification`.
+        bootstrap: Number of bootstrap replicates that draw people, for the 95 % confidence
+            intervals (see `verification`). At least 1.
 
     Returns:
-        `BestOfTries`. Its text shows the rates of `tries` tries and of a single try.
+        `BestOfTries`. Printing the result shows the rates for `tries` tries and for a single try.
 
     Raises:
         TypeError: If `genuine` is not boolean, `people` is None, or `tries` or `bootstrap` is not a
             whole number.
-        ValueError: If the trials are invalid, see `verification`, `threshold` is not a number, or
-            no person has `tries` genuine trials, or no pair of people has `tries` imposter trials.
+        ValueError: If the trials are invalid (see `verification`), `threshold` is not a number, no
+            person has `tries` genuine trials, or no pair of people has `tries` imposter trials.
 
     >>> scores = np.array([0.1, 0.4, 0.9, 0.3, 0.8, 0.7])
     >>> genuine = np.arange(6) < 3
@@ -415,8 +420,8 @@ def best_of_tries(
     _check_threshold(threshold)
     if people is None:
         raise TypeError(
-            "`people` must be the pair (probe_ids, claimed_ids). Received None. The tries of a "
-            "claim are recordings of one person, so the people must be known."
+            "`people` must be the pair (probe_ids, claimed_ids). Received None. All tries of a "
+            "claim are recordings of one person, so the ids of the people are needed."
         )
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
@@ -431,8 +436,8 @@ def best_of_tries(
         if not has_enough[kind].any():
             raise ValueError(
                 f"Received at most {int(trials[kind].max())} {name} trials with the same probe "
-                f"person and claimed person. {tries} tries need at least {tries} of them. Score "
-                "more recordings of each person, or lower `tries`."
+                f"person and claimed person. {tries} tries need at least {tries} such trials. "
+                "Score more recordings of each person, or lower `tries`."
             )
     trials, accepted, is_genuine = (x[has_enough] for x in (trials, accepted, is_genuine))
     drawn = np.arange(tries)[:, None]
@@ -459,12 +464,13 @@ def best_of_tries(
 
 
 class ImposterPairs:
-    """Imposter trials, grouped by unordered pairs of people with equal weights for all pairs.
+    """Imposter trials, grouped by the unordered pair of people whom they compare. All pairs have
+    equal weights.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`.
+        scores: Distances of imposter trials, any shape. Smaller is closer.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+            shape of each array must broadcast to the shape of `scores`.
 
     Attributes:
         people: Number of people.
@@ -489,8 +495,8 @@ class ImposterPairs:
         if genuine:
             raise ValueError(
                 f"Received {genuine:,} of {scores.size:,} trials that compare a person with the "
-                "same person. `scores` must contain imposter trials only. Leave genuine trials "
-                "out by `scores[probes != claims]`."
+                "same person. `scores` must contain imposter trials only. To leave genuine trials "
+                "out, pass `scores[probes != claims]`."
             )
         names, codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)
         ordered = np.sort(codes.reshape(2, -1), axis=0)
@@ -501,16 +507,18 @@ class ImposterPairs:
 
     @property
     def is_complete(self):
-        """True if every two people have at least one trial with each other."""
+        """True if any two people have at least one trial with each other."""
         return len(self.members) == self.people * (self.people - 1) // 2
 
     @property
     def weights(self):
-        """Weight of each trial, shape `(trials,)`, 1 in total. All pairs have the same weight."""
+        """Weight of each trial, shape `(trials,)`. The weights sum to 1, and all pairs have the
+        same weight."""
         return 1 / (self._trials_of_pair[self._pair] * len(self.members))
 
     def weights_of_draw(self, drawn):
-        """Returns the weights of the trials, 1 in total, if person a was drawn `drawn[a]` times."""
+        """Returns the weights of the trials if person `a` was drawn `drawn[a]` times. The weights
+        sum to 1."""
         weights = self.weights * drawn[self.members].prod(axis=1)[self._pair]
         return weights / weights.sum()
 
@@ -521,12 +529,12 @@ class ImposterPairs:
     def threshold(self, far):
         """Returns the largest observed score that accepts at most the fraction `far` of the trials.
 
-        If more than the fraction `far` of the trials have the smallest score, the result is the
-        next smaller floating-point number, which accepts no trial.
+        If more than this fraction of the trials have the smallest score, the result is the largest
+        floating-point number below the smallest score, which accepts no trial.
         """
         order = np.argsort(self.scores, kind="stable")
         scores, accepted = self.scores[order], np.cumsum(self.weights[order])
-        # index of the last trial of each run of equal scores
+        # index of the last trial with each distinct score
         ends = np.append(np.flatnonzero(np.diff(scores)), scores.size - 1)
         within = ends[accepted[ends] <= far * (1 + 1e-9)]
         return float(scores[within[-1]] if within.size else np.nextafter(scores[0], -np.inf))
@@ -534,16 +542,17 @@ class ImposterPairs:
 
 @dataclass(frozen=True)
 class FalseAccepts:
-    """False accept rate of a threshold, with an interval for another group of people.
+    """False accept rate at a threshold, with an interval for another group of people.
 
     Attributes:
         threshold: Trials with `score <= threshold` are accepted.
         rate: False accept rate, averaged over pairs of people.
-        ci95: 95 % interval of the false accept rate of another group of the same size.
+        ci95: 95 % interval of the false accept rate of another group with the same number of
+            people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Effective number of independent pairs of people: the number of independent
-            pairs with which the rate would have the same variance.
+        independent: Effective number of independent pairs of people. With the effective number of
+            independent pairs, the rate would have the same variance.
     """
 
     threshold: float
@@ -555,11 +564,12 @@ class FalseAccepts:
 
     @property
     def strictest(self) -> float:
-        """Lowest rate that these people support, a fraction."""
+        """Lowest false accept rate that these people support, as a fraction."""
         return _strictest_supported(self.independent)
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the range of the number of people for a rate, see `Certificate.people_needed`."""
+        """Returns the smallest and the largest number of people that a rate may need (see
+        `Certificate.people_needed`)."""
         return _people_needed(far, self.people, self.independent)
 
     def __str__(self) -> str:
@@ -568,19 +578,21 @@ class FalseAccepts:
 
 
 def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -> FalseAccepts:
-    """Computes the false accept rate of a threshold, with an interval for another group of people.
+    """Computes the false accept rate at a threshold, with an interval for another group of people.
 
-    Every pair of people has the same weight, whatever the number of its trials. The 95 % interval
-    is wide enough to contain the rate of another group of the same size. It is computed by a
-    bootstrap that gives people random weights and adds one person, see `verification`. For the
-    upper bound, at least half of the claims of the added person are accepted, and for the lower
-    bound none. An additional false accept never lowers a bound.
+    Every pair of people has the same weight, even if the pairs have different numbers of trials.
+    The 95 % interval is wide enough for the rate of another group with the same number of people.
+    The interval is computed by a bootstrap that gives people random weights and adds one person
+    (see `verification`). For the upper bound, the bootstrap assumes that at least half of the
+    trials in which the added person claims to be somebody else are accepted. For the lower bound,
+    it assumes that none of these trials is accepted. An additional false accept never lowers a
+    bound.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
-            each person with each other person, or with each other person in the same group.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`.
+        scores: Distances of imposter trials, any shape. Smaller is closer. Pass the trials of each
+            person with each other person, or with each other person in the same group.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+            shape of each array must broadcast to the shape of `scores`.
         threshold: Threshold, in units of the scores.
 
     Returns:
@@ -629,11 +641,11 @@ def _strictest_supported(independent):
 
 
 def _people_needed(far, people, independent):
-    """Returns a lower and an upper bound of the number of people that a false accept rate needs.
+    """Returns a lower and an upper bound for the number of people that a false accept rate needs.
 
     The lower bound assumes that the effective number of independent pairs grows as the square of
-    the number of people. The upper bound assumes the smallest possible effective number: half of
-    the number of people.
+    the number of people. The upper bound assumes the smallest possible effective number, which is
+    half the number of people.
 
     Args:
         far: False accept rate.
@@ -661,15 +673,15 @@ class Certificate:
     Attributes:
         far: Wanted false accept rate.
         threshold: Trials with `score <= threshold` are accepted.
-        ci95: 95 % interval of the false accept rate of another group of the same size. If the
-            threshold is extrapolated, `ci95` is a bootstrap interval over people of the modeled
-            rate.
+        ci95: 95 % interval of the false accept rate of another group with the same number of
+            people. If the threshold is extrapolated, `ci95` is an interval of the modeled rate,
+            from a bootstrap that draws people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Effective number of independent pairs of people: the number of independent
-            pairs with which the rate would have the same variance.
-        method: Text that describes how the threshold was computed: as an observed quantile
-            ("counted over people"), or by a model of the tail.
+        independent: Effective number of independent pairs of people. With the effective number of
+            independent pairs, the rate would have the same variance.
+        method: Text that describes how the threshold was computed. The text is "counted over
+            people" for an observed quantile, and names the model if a model of the tail was used.
     """
 
     far: float
@@ -682,22 +694,22 @@ class Certificate:
 
     @property
     def strictest(self) -> float:
-        """Lowest rate that these people support, a fraction."""
+        """Lowest false accept rate that these people support, as a fraction."""
         return _strictest_supported(self.independent)
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns a lower and an upper bound of the number of people that another rate would need.
+        """Returns a lower and an upper bound for the number of people that another rate would need.
 
         The lower bound suffices if pairs in a larger sample are as independent as in this sample.
         The upper bound always suffices. The range is wide because a small sample says little about
-        the variance between people. Estimates of the lower bound from different groups of 15
-        people ranged from 86 to 1,200.
+        the variance between people. For example, the lower bound was estimated from several groups
+        of 15 people, and the estimates ranged from 86 to 1,200 people.
 
         Args:
             far: False accept rate.
 
         Returns:
-            `(fewest, most)`, the lower and the upper bound.
+            Tuple `(fewest, most)` of the lower and the upper bound.
         """
         return _people_needed(far, self.people, self.independent)
 
@@ -719,30 +731,31 @@ def certificate(
     """Computes a threshold for a false accept rate, with a confidence interval over people.
 
     The threshold is a quantile of the imposter scores with equal weights for all pairs of people.
-    `false_accepts` computes the interval of the rate at this threshold. In simulations the interval
-    also contained the rate of another group of the same size if the threshold was chosen from the
-    same scores, see `tests/evaluation/test_monotone.py`.
+    The interval of the rate at this threshold is computed as in `false_accepts`. The threshold is
+    chosen from the same scores as the interval. In simulations, the interval still contained the
+    rate of another group of the same size (see `tests/evaluation/test_monotone.py`).
 
     Trials that share a person are not independent. The function estimates the effective number N of
-    independent pairs from the variance between people. N lies between n / 2, if the pairs of n
-    people are as dependent as possible, and n (n - 1) / 2, the number of all pairs. If no trial of
-    N independent pairs is accepted, the rate can still be 3 / N (rule of three, Jovanovic1997).
-    The function therefore raises an error if `far` is below 3 / N: the sample does not support this
-    rate.
+    independent pairs from the variance between people. For n people, N is at least n / 2 (if the
+    pairs are as dependent as possible), and at most n (n - 1) / 2 (the number of all pairs). If no
+    trial of N independent pairs is accepted, the rate can still be 3 / N (rule of three,
+    Jovanovic1997). The function therefore raises an error if `far` is below 3 / N, because the
+    sample does not support this rate.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
-            each person with each other person, or with each other person in the same group.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`.
+        scores: Distances of imposter trials, any shape. Smaller is closer. Pass the trials of each
+            person with each other person, or with each other person in the same group.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+            shape of each array must broadcast to the shape of `scores`.
         far: Wanted false accept rate, above 0 and below 1.
         extrapolate: Whether to extrapolate the threshold if `far` is below the lowest rate that the
             sample supports. `far` may then be as small as a tenth of the lowest supported rate. A
             generalized Pareto distribution is fitted to the lowest tenth of the scores (extreme
             value theory, as in ISO/IEC 5152:2024). The extrapolated rate is a model, not an
-            observation. When gait and speech data sets were split by people, the false accept rate
-            of the other people was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the
-            intervals contained the false accept rate of the other people.
+            observation. In a test with gait and speech data sets, each data set was split into two
+            groups of people. The threshold was computed for one group. The false accept rate of the
+            other group was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the intervals
+            contained this rate.
 
     Returns:
         `Certificate`.
@@ -815,10 +828,9 @@ def _refusal(far, rates, hint):
 
 @dataclass(frozen=True)
 class Tail:
-    """Model of the lower tail of the scores: `P(score <= t) = rate * sf(start - t)`.
+    """Model of the lower tail of the scores, `P(score <= t) = rate * sf(start - t)` for t <= start.
 
-    The model holds for t <= start. `sf` is the survival function of a generalized Pareto
-    distribution.
+    `sf` is the survival function of a generalized Pareto distribution.
 
     Attributes:
         start: Largest score at which the model holds.
@@ -844,20 +856,20 @@ class Tail:
 
 
 def fit_tail(scores, weights, start):
-    """Fits a model of the lower tail of weighted scores by probability-weighted moments.
+    """Fits a model to the lower tail of weighted scores, by probability-weighted moments.
 
-    The excess of a score below `start` is x = start - score. The moments `a0 = mean(x)` and
+    Let `x = start - score` be the excess of a score below `start`. The moments `a0 = mean(x)` and
     `a1 = mean(x (1 - F(x)))` give the shape `2 - a0 / (a0 - 2 a1)` and the scale
-    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). These estimates
-    also exist for small samples, for which the likelihood often has no maximum.
+    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). The estimates also
+    exist for small samples. For small samples, the likelihood often has no maximum.
 
     Args:
         scores: Scores, shape `(trials,)`.
-        weights: Weight of each score, 1 in total.
+        weights: Weight of each score. The weights sum to 1.
         start: Largest score at which the model holds. At least one score must be below `start`.
 
     Returns:
-        `Tail`, or None if all scores below the start are equal.
+        `Tail`, or None if all scores below `start` are equal.
     """
     below = scores < start
     order = np.argsort(-scores[below], kind="stable")
@@ -879,7 +891,7 @@ def fit_tail(scores, weights, start):
 def _interval_of_tail(pairs, threshold, start):
     """Returns the 95 % interval of the modeled false accept rate at a threshold.
 
-    The interval is computed by a percentile bootstrap over people.
+    The interval is computed by a percentile bootstrap that draws people.
 
     Args:
         pairs: `ImposterPairs`.
@@ -901,15 +913,16 @@ def _interval_of_tail(pairs, threshold, start):
 
 @dataclass(frozen=True)
 class Promise:
-    """Conformal threshold, with a guaranteed bound of the average false match rate of new people.
+    """Conformal threshold, which guarantees an upper bound for the average false match rate of new
+    people.
 
     Attributes:
-        far: Bound of the false match rate of two new people, averaged over random samples of the
-            people whose trials set the threshold.
+        far: Upper bound for the false match rate of two new people. The rate is averaged over
+            random samples of the people whose trials determine the threshold.
         threshold: Trials with `score <= threshold` are accepted.
-        rate: Fraction of the imposter trials in the sample that the threshold accepts, averaged
-            over pairs of people.
-        ci95: 95 % interval of the false match rate of another group of the same size.
+        rate: Fraction of the sample's imposter trials that are accepted, averaged over pairs of
+            people.
+        ci95: 95 % interval of the false match rate of another group with the same number of people.
         people: Number of people.
         trials: Number of imposter trials.
     """
@@ -923,11 +936,12 @@ class Promise:
 
     @property
     def strictest(self) -> float:
-        """Lowest rate that this number of people can guarantee, a fraction."""
+        """Lowest false match rate that can be guaranteed with this number of people, as a
+        fraction."""
         return 4 * ACCEPTED_OF_NEW_PERSON / (self.people + 2)
 
     def people_needed(self, far: float) -> int:
-        """Returns the number of people needed to guarantee another rate."""
+        """Returns the number of people needed to guarantee the rate `far`."""
         return _people_to_promise(far)
 
     def __str__(self) -> str:
@@ -943,47 +957,51 @@ class Promise:
 def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     """Computes a conformal threshold, which bounds the average false match rate of two new people.
 
-    The guarantee is distribution-free, as in conformal prediction: it holds for any distribution of
-    the scores. The n people of the sample and the two people of a later trial must be exchangeable.
-    The method makes one more assumption: of the trials between a new person and everybody else, at
-    most the fraction c is accepted. The rate is a mean over people. If a threshold accepts the
-    fraction p of the trials of the n people, the rate of two new people is at most
-    `2 (n p + min(1, 2 c)) / (n + 2)` on average. The result is the largest threshold for which this
-    bound is at most `far`.
+    As in conformal prediction, the guarantee is distribution-free, which means that it holds for
+    any distribution of the scores. The n people of the sample and the two people of a later trial
+    must be exchangeable. The method also assumes an upper limit c for new people. Among all trials
+    between a new person and everybody else, at most the fraction c is accepted. If a threshold
+    accepts the fraction p of the trials between the n people, the rate of two new people is at most
+    `2 (n p + min(1, 2 c)) / (n + 2)` on average. The function returns the largest threshold for
+    which the upper bound of the rate is at most `far`.
 
-    The default c = 1/4 means that at most half of a new person's claims to be somebody else are
-    accepted, as in `false_accepts`. If the accepted fraction of one of the n people is larger than
-    c, this fraction replaces c. If c is 1/2 or more, the bound holds without the assumption.
+    The default c = 1/4 follows if at most half of the trials in which a new person claims to be
+    somebody else are accepted, as in `false_accepts`. If the accepted fraction for one of the n
+    people is larger than c, this fraction replaces c. If c is 1/2 or more, the bound holds without
+    the assumption about c.
 
-    A method without the assumption would need twice as many people and stricter thresholds. In
-    simulations with 38 people and `far` = 5 %, the thresholds of such a method had a false match
-    rate of 0.05 to 0.26 % and a true accept rate of 12 to 50 %. In the same simulations, the
-    thresholds of `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and a true accept
-    rate of 78 to 92 %. For 83 to 100 % of the groups of 38 people, the false match rate of these
-    thresholds was at most 5 %. The rate for one particular sample varies around the average.
-    `Promise.ci95` is the 95 % interval of this rate.
+    A method without the assumption about c would need twice as many people and stricter thresholds.
+    In simulations with 38 people and `far` = 5 %, thresholds that do not rely on the assumption had
+    a false match rate of 0.05 to 0.26 % and a true accept rate of 12 to 50 %. In the same
+    simulations, the thresholds of `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and
+    a true accept rate of 78 to 92 %. For 83 to 100 % of the groups of 38 people, the false match
+    rate at the thresholds of `promise` was at most 5 %. The false match rate for one particular
+    sample varies around the average. `Promise.ci95` is the 95 % interval of this rate.
 
     Proof: Let N = n + 2 people be exchangeable, and let e be the pair of the two new people. Let
-    t_e be the threshold that is set without the pair e, and let b_e be the fraction of the trials
-    of e that t_e accepts. The rate is the mean of b_e over all `N (N - 1) / 2` pairs. Let W be the
-    sum of b_e over all pairs. Consider two pairs e and f without a common person and with
-    `t_f <= t_e`. Then f is one of the pairs that set t_e, and the accepted fractions of all these
-    pairs sum to at most `m = p n (n - 1) / 2`. So the sum of `b_e b_f` over all ordered pairs
-    (e, f) of this kind is at most `2 m W`. Let d_v be the sum of b_e over the pairs of person v.
-    The sum of `b_e b_f` over pairs with a common person is at most `sum(d_v^2)`. Each d_v is at
-    most `c (N - 1)`, and the sum of all d_v is 2 W. Together this gives
+    t_e be the threshold computed without the pair e, and let b_e be the fraction of the trials
+    between the two people of e that t_e accepts. The rate is the mean of b_e over all
+    `N (N - 1) / 2` pairs. Let W be the sum of b_e over all pairs. Consider two pairs e and f
+    without a common person and with `t_f <= t_e`. Then f is one of the pairs from which t_e was
+    computed. The accepted fractions of all pairs from which t_e was computed sum to at most
+    `m = p n (n - 1) / 2`. Therefore, the sum of `b_e b_f` over all e and f without a common person
+    is at most `2 m W`. Let d_v be the sum of b_e over all pairs that include person v. The sum of
+    `b_e b_f` over all e and f with a common person is at most `sum(d_v^2)`. Each d_v is at most
+    `c (N - 1)`, and the sum of all d_v is 2 W. Together, these bounds give
     `W^2 <= 2 m W + 2 c (N - 1) W` and therefore `W <= p n (n - 1) + 2 c (n + 1)`.
 
-    Without the assumption, use the matrix that contains the number of common people of each two
-    pairs. Its eigenvalues are 2 (N - 1) for the mean, N - 2, and 0. Therefore
+    A proof without the assumption about c uses a matrix with one row and one column for each pair.
+    An entry of the matrix is the number of people whom two pairs share. The eigenvalues of the
+    matrix are 2 (N - 1) for the mean, N - 2, and 0. Therefore
     `sum(d_v^2) <= (N - 2) sum(b_e^2) + 2 W^2 / (N - 1)`. With `sum(b_e^2) <= W` this gives the
     bound `W <= (n + 1) (1 + n p)`.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer. If a recording is scored
-            repeatedly while it grows, pass the smallest of its distances.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`. There must be a trial of every two people.
+        scores: Distances of imposter trials, any shape. Smaller is closer. If a recording is scored
+            several times while it is made, pass its smallest distance.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+            shape of each array must broadcast to the shape of `scores`. Every two people must have
+            a trial with each other.
         far: False match rate to guarantee, above 0 and below 1.
 
     Returns:
@@ -992,9 +1010,9 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     Raises:
         TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If `far` is out of range, `scores` is empty, a score is not finite, a trial
-            compares a person with the same person, two people have no trial, or there are too few
-            people for the rate. If there are too few people, the message contains the number of
-            people that the rate needs.
+            compares a person with the same person, two people have no trial with each other, or
+            there are too few people for the rate. If there are too few people, the message contains
+            the number of people that the rate needs.
 
     >>> import numpy as np
     >>> people = np.arange(40)
@@ -1010,7 +1028,8 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     if not pairs.is_complete:
         raise ValueError(
             f"Received trials of {len(pairs.members):,} of the {n * (n - 1) // 2:,} pairs of {n} "
-            "people. `people` must contain a trial of every two people. Score the missing pairs."
+            "people. `people` must contain at least one trial for each pair of people. Score the "
+            "missing pairs."
         )
     if n < _people_to_promise(far):
         strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))

@@ -1,4 +1,5 @@
-"""Two-sample test with the maximum mean discrepancy (MMD) and permutations of people."""
+"""Tests whether two samples have the same distribution, with the maximum mean discrepancy (MMD) and
+permutations of people."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from keras_dml.evaluation._distance_matrix import pairwise_values
 
 SYMMETRIES = {"max": np.maximum, "mean": lambda matrix, transposed: (matrix + transposed) / 2}
 VALUES_AT_ONCE = 2**22  # permuted memberships in memory at once: 32 MiB of float64
-# Relative tolerance: a permutation that restores the samples gives the same MMD up to rounding.
+# Relative tolerance, because a permutation that restores the samples gives the same MMD only up to
+# rounding.
 TOLERANCE = 1e-12
 
 
@@ -24,8 +26,8 @@ class TwoSamples:
 
     Attributes:
         mmd2: Unbiased estimate of the squared maximum mean discrepancy, in units of the similarity.
-            It is about 0 if the distributions are equal, and may be negative.
-        p_value: Fraction of the permutations with an MMD^2 of at least `mmd2`. The original split
+            The estimate is about 0 if the distributions are equal, and may be negative.
+        p_value: Fraction of the permutations whose MMD^2 is at least `mmd2`. The original split
             into `x` and `y` counts as one of the permutations.
         permutations: Number of permutations.
         first: Number of examples in the first sample.
@@ -57,7 +59,8 @@ def two_samples(
     symmetry: str = "max",
     seed: int = 0,
 ) -> TwoSamples:
-    """Tests whether two samples have the same distribution, by unbiased MMD^2 and permutations.
+    """Tests whether two samples have the same distribution, by a permutation test of unbiased
+    MMD^2.
 
     MMD is the maximum mean discrepancy (Gretton2012; Monteiro2020, section 5). Examples of one
     person resemble each other, so the test permutes people instead of examples. If a person has
@@ -73,13 +76,13 @@ def two_samples(
     The p-value is valid only for examples that were not used to train the similarity.
 
     Args:
-        similarity: Function `S(a, b) -> (n, m)` of examples: a kernel or a learned similarity, such
-            as `PrototypicalClassifier.similarity` on embeddings.
+        similarity: Function `S(a, b) -> (n, m)` of examples. The function may be a kernel or a
+            learned similarity, such as `PrototypicalClassifier.similarity` on embeddings.
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
-        people: The pair `(people of x, people of y)`, ids of shapes `(m,)` and `(n,)`. Required. If
-            no two examples share a person, pass a different id for each example, such as
-            `(range(m), range(m, m + n))`.
+        people: Pair `(people of x, people of y)` of person ids, with shapes `(m,)` and `(n,)`.
+            Required. If no two examples share a person, pass a different id for each example, such
+            as `(range(m), range(m, m + n))`.
         permutations: Number of permutations, at least 1. The p-value is at least
             `1 / (permutations + 1)`.
         symmetry: Whether to use the maximum (`"max"`) or the mean (`"mean"`) of S(a, b) and
@@ -87,7 +90,8 @@ def two_samples(
         seed: Seed of the permutations.
 
     Returns:
-        `TwoSamples`. Its text shows MMD^2, the p-value and the numbers of examples and people.
+        `TwoSamples`. Printing the result shows MMD^2, the p-value and the numbers of examples and
+        people.
 
     Raises:
         TypeError: If `permutations` or `seed` is not an integer, or ids are invalid.
@@ -129,7 +133,7 @@ def _person_of_each(people, m, n):
     if people is None:
         raise ValueError(
             "Received `people` = None. Expected the pair (people of x, people of y). Examples of "
-            "one person resemble each other, and a test that ignores this rejects equal "
+            "one person resemble each other. A test that ignores this resemblance rejects equal "
             "distributions. If no two examples share a person, pass "
             f"`people=(range({m}), range({m}, {m + n}))`."
         )
@@ -153,12 +157,13 @@ def _person_of_each(people, m, n):
 
 
 def permutation_test(matrix, first, draws):
-    """Computes MMD^2 of a split into two samples, and the p-value of this MMD^2.
+    """Computes MMD^2 for a split into two samples, and its p-value.
 
     Args:
         matrix: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
-        first: Booleans, shape `(m + n,)`: whether each example is in the first sample.
-        draws: Iterable of blocks of permuted memberships, booleans of shape `(count, m + n)`.
+        first: Booleans, shape `(m + n,)`. A boolean is True if its example is in the first sample.
+        draws: Iterable of blocks of permuted memberships. A block is a boolean array of shape
+            `(count, m + n)`.
 
     Returns:
         `(mmd2, p_value)`.
@@ -172,16 +177,17 @@ def permutation_test(matrix, first, draws):
 
 
 def _statistic(matrix):
-    """Returns a function from memberships `(count, m + n)` to unbiased MMD^2, shape `(count,)`.
+    """Returns a function that takes memberships `(count, m + n)` and returns unbiased MMD^2, shape
+    `(count,)`.
 
     If a permutation leaves a sample with fewer than 2 examples, MMD^2 is set to infinity, which
     raises the p-value.
 
     Let the vector u be 1 for examples of the first sample and 0 for other examples, and let K be
-    the matrix of similarities without the diagonal. Then `u' K u` is the sum within the first
-    sample, and `u' K 1` and `1' K 1` give the sums across the samples and within the second sample.
-    Adding a constant to K does not change MMD^2. The mean is subtracted from K to avoid rounding
-    errors.
+    the matrix of similarities without the diagonal. Then `u' K u` is the sum of similarities within
+    the first sample. The sum between the samples and the sum within the second sample follow from
+    `u' K 1` and `1' K 1`. Adding a constant to K does not change MMD^2. The mean is subtracted from
+    K to avoid rounding errors.
     """
     size = len(matrix)
     off = ~np.eye(size, dtype=bool)
@@ -206,10 +212,10 @@ def _statistic(matrix):
 
 
 def _memberships(first, codes, permutations, rng):
-    """Draws blocks of memberships with permuted people, booleans of shape `(count, m + n)`.
+    """Draws memberships with permuted people, as blocks of booleans of shape `(count, m + n)`.
 
     Args:
-        first: Booleans, shape `(m + n,)`: whether each example is in the first sample.
+        first: Booleans, shape `(m + n,)`. A boolean is True if its example is in the first sample.
         codes: Person of each example, shape `(m + n,)`.
         permutations: Number of permutations.
         rng: `numpy.random.Generator`.
@@ -220,7 +226,7 @@ def _memberships(first, codes, permutations, rng):
     at_once = max(1, VALUES_AT_ONCE // len(first))
     for start in range(0, permutations, at_once):
         count = min(at_once, permutations - start)
-        # whether the examples of each person move to the other sample
+        # whether each person's examples move to the other sample
         changes = np.empty((count, len(in_first)), dtype=bool)
         changes[:, ~is_in_both] = rng.permuted(np.tile(sides, (count, 1)), axis=1) ^ sides
         changes[:, is_in_both] = rng.integers(2, size=(count, int(is_in_both.sum())), dtype=bool)

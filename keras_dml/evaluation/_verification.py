@@ -1,4 +1,5 @@
-"""Metrics of verification, which checks a claimed identity: AUC, EER, TAR at FAR, ROC and DET."""
+"""Computes metrics of verification, which checks a claimed identity. The metrics are AUC, EER, TAR
+at a FAR, ROC and DET."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SUSPECT_AUC = 0.25  # uninformative scores of few people often have an AUC betwe
 
 
 class Roc(NamedTuple):
-    """Receiver operating characteristic (ROC) curve, in ascending order of the threshold.
+    """Receiver operating characteristic (ROC) curve. Points are ordered by ascending threshold.
 
     Attributes:
         far: False accept rate at each threshold, shape `(points,)`.
@@ -35,7 +36,7 @@ class Roc(NamedTuple):
 
 
 class Det(NamedTuple):
-    """Detection error tradeoff (DET) curve, in ascending order of the threshold.
+    """Detection error tradeoff (DET) curve. Points are ordered by ascending threshold.
 
     Attributes:
         far: False accept rate at each threshold, shape `(points,)`.
@@ -63,16 +64,16 @@ class Verification:
     """Metrics of a list of verification trials.
 
     Attributes:
-        auc: Area under the ROC curve: the probability that a genuine score is below an imposter
-            score, plus half the probability that the two scores are equal.
+        auc: Area under the ROC curve. The AUC is the probability that a genuine score is below an
+            imposter score, plus half the probability that the two scores are equal.
         eer: Equal error rate, by linear interpolation between the points of the ROC curve.
         eer_threshold: Threshold at the equal error rate, in units of the scores.
-        tar_at_far: Dict from the false accept rates 0.01 and 0.001 to `TarAtFar`.
+        tar_at_far: Dict that maps the false accept rates 0.01 and 0.001 to `TarAtFar`.
         trials: Numbers of genuine and imposter trials.
         roc: `Roc` with a point at the threshold -inf and at every distinct score.
         det: `Det` with the same points.
-        intervals: Dict from the name of a metric (`"auc"`, `"eer"`, `"tar_at_far_0.01"`) to its
-            95 % confidence interval. Empty without a bootstrap.
+        intervals: Dict that maps the name of a metric (`"auc"`, `"eer"`, `"tar_at_far_0.01"`) to
+            its 95 % confidence interval. Empty without a bootstrap.
         scores: Distances of the trials, shape `(trials,)`.
         genuine: Booleans, shape `(trials,)`, True if probe and claim are the same person.
     """
@@ -97,7 +98,7 @@ class Verification:
             threshold: Threshold, in units of the scores.
 
         Returns:
-            Two fractions, `(far, frr)`.
+            Tuple `(far, frr)` of two fractions.
         """
         point = np.searchsorted(self.det.thresholds, threshold, side="right") - 1
         return float(self.det.far[point]), float(self.det.frr[point])
@@ -127,25 +128,26 @@ def verification(
 ) -> Verification:
     """Computes AUC, equal error rate, true accept rates, ROC and DET of verification trials.
 
-    All trials have the same threshold (Abdelwahab2019, section 5.2). Trials with
+    All trials are compared with the same threshold (Abdelwahab2019, section 5.2). Trials with
     `score <= threshold` are accepted.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer. For a similarity S pass -S.
+        scores: Distances of the trials, any shape. Smaller is closer. For a similarity `S`, pass
+            `-S`.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
-        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`. With `people` the bootstrap draws weights for
-            people, because trials that share a person are not independent. Without `people` the
-            bootstrap draws weights for trials, and the intervals are too narrow if people occur in
-            several trials.
-        bootstrap: Number of replicates for the 95 % confidence intervals. 0 computes no intervals,
-            and 1000 is usual. The Bayesian bootstrap (Rubin1981) gives people random weights and
-            adds one person. For the worse bound of a metric, every genuine trial of the added
-            person is rejected, and for the better bound none (Gaffke2005). An additional error
-            never improves a bound. If there are no errors with n people, the upper bound of the EER
-            is `1 - 0.025**(1 / n)` (Clopper-Pearson, Clopper1934). In simulations with 10 to 100
-            people (`tests/bench/coverage.py`), 95 to 100 % of the 95 % intervals contained the EER
-            of the population.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+            shape of each array must broadcast to the shape of `scores`. If `people` is given, the
+            bootstrap draws a random weight for each person, because trials that share a person are
+            not independent. If `people` is None, the bootstrap draws a random weight for each
+            trial, and the intervals are too narrow if people occur in several trials.
+        bootstrap: Number of replicates for the 95 % confidence intervals. With 0, no intervals are
+            computed. A usual value is 1000. The Bayesian bootstrap (Rubin1981) gives people random
+            weights and adds one person. For the worse bound of a metric, every genuine trial of the
+            added person is rejected. For the better bound, none of these trials is rejected
+            (Gaffke2005). An additional error never improves a bound. If no error occurs for n
+            people, the upper bound of the EER is `1 - 0.025**(1 / n)` (Clopper-Pearson,
+            Clopper1934). In simulations with 10 to 100 people (`tests/bench/coverage.py`), 95 to
+            100 % of the 95 % intervals contained the EER of the population.
         seed: Seed of the bootstrap.
 
     Returns:
@@ -157,8 +159,8 @@ def verification(
 
     Raises:
         TypeError: If `genuine` is not boolean, or `bootstrap` or `seed` is not a whole number.
-        ValueError: If shapes differ, a score is not finite, there are no genuine or no imposter
-            trials, `people` contradicts `genuine`, or `bootstrap` or `seed` is negative.
+        ValueError: If shapes differ, a score is not finite, genuine trials or imposter trials are
+            missing, `people` contradicts `genuine`, or `bootstrap` or `seed` is negative.
 
     >>> import numpy as np
     >>> scores = np.array([0.1, 0.2, 0.2, 0.6, 0.2, 0.5, 0.6, 0.7, 0.9])
@@ -169,10 +171,10 @@ def verification(
     figures = verification_figures(scores, genuine, people=people, bootstrap=bootstrap, seed=seed)
     if figures.auc < SUSPECT_AUC:
         warnings.warn(
-            "`scores` may be similarities. Received scores that are larger for genuine trials than "
-            f"for imposter trials (AUC {figures.auc:.3f}). Expected distances, smaller is closer. "
-            "If `scores` are similarities, pass `-scores`. If they are distances, check that "
-            "`genuine` is in the order of `scores`.",
+            "`scores` may be similarities. Received scores that are larger for genuine trials "
+            f"than for imposter trials (AUC {figures.auc:.3f}). Expected distances, for which "
+            "smaller is closer. If `scores` are similarities, pass `-scores`. If they are "
+            "distances, check that `genuine` is in the order of `scores`.",
             stacklevel=2,
         )
     return figures
@@ -182,7 +184,7 @@ def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
     """Computes the same result as `verification`, without its warning about a low AUC.
 
     Functions of this package call `verification_figures` for scores that are certainly distances.
-    The AUC of few trials may be far below 0.5 by chance.
+    If there are few trials, the AUC may be far below 0.5 by chance.
     """
     bootstrap = whole("bootstrap", bootstrap, minimum=0)
     seed = whole("seed", seed, minimum=0)

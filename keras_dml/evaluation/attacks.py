@@ -1,10 +1,11 @@
-"""L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section 4.1.1).
+"""Implements L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section
+4.1.1).
 
 `FGSM`, `PGD`, `APGD` and `TargetedAPGD` follow gradients. `Square` (Square Attack) is a random
-search without gradients. `SquareAPGD` starts `APGD` from the results of this search. AutoAttack
+search without gradients. `SquareAPGD` starts `APGD` from the results of a Square Attack. AutoAttack
 (Croce2020) is the union of APGD on the cross-entropy, APGD on the difference of logits ratio, FAB
 and Square. The standard version of AutoAttack uses the targeted form of the difference of logits
-ratio. This module implements these attacks except FAB.
+ratio. This module implements all attacks of AutoAttack except FAB.
 
 Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode.
 """
@@ -37,29 +38,30 @@ Perturbed = tuple[np.ndarray, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class PGD:
-    """Projected gradient descent (PGD): gradient ascent of the loss from random starts (Madry2018).
+    """Projected gradient descent (PGD), which maximizes the loss by gradient steps from random
+    starts (Madry2018).
 
-    The last iterate of each restart is evaluated.
+    The attack evaluates the last iterate of each restart.
 
     Args:
-        epsilon: Largest change of an entry of the input. Monteiro2020 uses 0.3 for MNIST and 8/255
+        epsilon: Largest change of any entry of the input. Monteiro2020 uses 0.3 for MNIST and 8/255
             for CIFAR-10.
         steps: Number of steps per restart. Monteiro2020 uses 40 and 100 for MNIST and 7 and 20 for
             CIFAR-10.
-        step_size: Change of an entry per step. Default: `2.5 epsilon / steps`, so that the steps
-            can reach every point of the epsilon ball and return.
+        step_size: Change of an entry per step. The default is `2.5 epsilon / steps`. Even from the
+            boundary of the epsilon ball, the steps can then reach every point of the ball.
         restarts: Number of random starts.
         loss: Loss to maximize. `"cross_entropy"` is the cross-entropy. `"margin"` is the largest
             logit of another class minus the logit of the true class. `"dlr"` is the difference of
-            logits ratio: the margin divided by the gap between the largest and the third largest
-            logit. The gradients of `"margin"` and `"dlr"` do not vanish if the network is
+            logits ratio, which divides the margin by the gap between the largest and the third
+            largest logit. The gradients of `"margin"` and `"dlr"` do not vanish if the network is
             confident.
-        source: Head whose gradients are used: `"sim"`, `"dol"` or `"cosine"` (cosine of embedding
-            and prototypes). Use another head than the attacked head for a transfer attack. Default:
-            the attacked head.
+        source: Head whose gradients are used, `"sim"`, `"dol"` or `"cosine"` (cosine of embedding
+            and prototypes). For a transfer attack, use a different head from the attacked head.
+            Default: the attacked head.
         probabilities: Whether to pass probabilities to the loss as if they were logits, as the
-            authors' code for Monteiro2020 does. The gradients of this weak attack vanish if the
-            network is confident.
+            authors' code for Monteiro2020 does. The attack is then weak, because its gradients
+            vanish if the network is confident.
     """
 
     epsilon: float
@@ -94,11 +96,12 @@ class PGD:
             network: `Network` that is attacked.
             x: Inputs, shape `(count, ...)`, in [0, 1].
             y: Class ids, shape `(count,)`.
-            rng: NumPy generator of the start.
+            rng: NumPy random generator for the random start.
 
         Returns:
-            `(inputs, gradients, not_finite)`: adversarial inputs of the shape of `x`, the number of
-            gradients that were computed, and the number of gradient entries that were not finite.
+            Tuple `(inputs, gradients, not_finite)`. `inputs` are the adversarial inputs, same shape
+            as `x`. `gradients` is the number of gradients that were computed. `not_finite` is the
+            number of gradient entries that were not finite.
         """
         objective = _Objective(network, y, self.loss, self.source, self.probabilities)
         start = _random_start(x, self.epsilon, rng)
@@ -108,12 +111,13 @@ class PGD:
 
 @dataclasses.dataclass(frozen=True)
 class FGSM:
-    """Fast gradient sign method (FGSM): one step from the clean inputs (Goodfellow2015).
+    """Fast gradient sign method (FGSM), an attack with one step from the clean inputs
+    (Goodfellow2015).
 
     Args:
         epsilon: Size of the step.
-        loss, source, probabilities: Loss to maximize, head whose gradients are used, and whether
-            the loss receives probabilities, as in `PGD`.
+        loss, source, probabilities: As in `PGD`, the loss to maximize, the head whose gradients are
+            used, and whether the loss receives probabilities.
     """
 
     epsilon: float
@@ -133,7 +137,8 @@ class FGSM:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator | None
     ) -> Perturbed:
-        """Returns adversarial examples, see `PGD.perturb`. FGSM does not use `rng`."""
+        """Returns adversarial examples (see `PGD.perturb`). FGSM does not use the argument
+        `rng`."""
         objective = _Objective(network, y, self.loss, self.source, self.probabilities)
         adversarial = _pgd(objective, x, x, self.epsilon, self.epsilon, 1)
         return adversarial, objective.calls, objective.not_finite
@@ -141,17 +146,18 @@ class FGSM:
 
 @dataclasses.dataclass(frozen=True)
 class APGD:
-    """Auto-PGD (APGD, Croce2020): PGD with momentum and a step size that adapts to each image.
+    """Auto-PGD (APGD, Croce2020), a variant of PGD with momentum and a step size that adapts to
+    each image.
 
-    The attack stops for an image at the first misclassified iterate. If no iterate is
-    misclassified, the point with the highest loss is evaluated.
+    If an iterate is misclassified, the attack on its image stops. If no iterate is misclassified,
+    the point with the highest loss is evaluated.
 
     Args:
-        epsilon: Largest change of an entry of the input.
+        epsilon: Largest change of any entry of the input.
         steps: Number of steps per restart.
         restarts: Number of random starts.
-        loss, source: Loss that the attack maximizes, and head of the model whose gradients are
-            used, with the same values as in `PGD`.
+        loss, source: Loss to maximize, and head whose gradients are used. The allowed values are
+            the same as in `PGD`.
     """
 
     epsilon: float
@@ -171,7 +177,7 @@ class APGD:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples of one restart, see `PGD.perturb`."""
+        """Returns adversarial examples of one restart (see `PGD.perturb`)."""
         objective = _Objective(network, y, self.loss, self.source)
         start = _random_start(x, self.epsilon, rng)
         adversarial, _ = _apgd(objective, x, start, self.epsilon, self.steps)
@@ -182,13 +188,13 @@ class APGD:
 class TargetedAPGD:
     """Auto-PGD on the targeted difference of logits ratio (APGD-T, Croce2020).
 
-    Targets are the wrong classes with the largest logits for the clean image. If an attack toward a
-    target succeeds for an image, the remaining targets are skipped for this image.
+    The targets are the wrong classes that have the largest logits for the clean image. If the
+    attack on an image succeeds for one target, the remaining targets of this image are skipped.
 
     Args:
-        epsilon: Largest change of an entry of the input.
+        epsilon: Largest change of any entry of the input.
         steps: Number of steps per target.
-        targets: Number of targets, less than the number of classes.
+        targets: Number of targets. The number must be less than the number of classes.
         restarts: Number of random starts per target.
         source: Head whose gradients are used, as in `PGD`. Default: the attacked head.
     """
@@ -212,11 +218,11 @@ class TargetedAPGD:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples of one restart toward each target, see `PGD.perturb`."""
+        """Returns adversarial examples of one restart toward each target (see `PGD.perturb`)."""
         logits = network.logits(x).copy()
         if self.targets >= logits.shape[1]:
             raise ValueError(
-                f"`targets` must be at most {logits.shape[1] - 1}, the number of other classes. "
+                f"`targets` must be at most {logits.shape[1] - 1}, the number of wrong classes. "
                 f"Received targets={self.targets}."
             )
         logits[np.arange(len(x)), y] = -np.inf
@@ -236,13 +242,13 @@ class TargetedAPGD:
 
 @dataclasses.dataclass(frozen=True)
 class Square:
-    """Square Attack (Andriushchenko2020): random search without gradients.
+    """Square Attack (Andriushchenko2020), a random search without gradients.
 
-    If the Square Attack succeeds and gradient attacks fail, the gradients of the network are
-    misleading (gradient masking).
+    If the Square Attack succeeds and gradient attacks fail, the network has misleading gradients
+    (gradient masking).
 
     Args:
-        epsilon: Largest change of an entry of the input.
+        epsilon: Largest change of any entry of the input.
         queries: Largest number of queries per example. The paper uses 5,000.
         restarts: Number of independent searches.
     """
@@ -263,7 +269,7 @@ class Square:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples of one search, see `PGD.perturb`.
+        """Returns adversarial examples of one search (see `PGD.perturb`).
 
         The second entry of the result is the number of queries.
         """
@@ -276,19 +282,20 @@ class Square:
 
 @dataclasses.dataclass(frozen=True)
 class SquareAPGD:
-    """APGD that starts from the results of a Square Attack, for networks with masked gradients.
+    """APGD that starts from the results of a Square Attack. The attack is made for networks with
+    masked gradients.
 
-    If a network thresholds pixels, the gradient is zero at most points of the epsilon ball. The
-    attack was compared with APGD on the margin for five training images of `mnist_proto_sim_at`
-    that Square-5000 breaks. From random starts, APGD succeeded in 0 to 2 % of the runs. From the
-    points that the Square Attack reached after 500 queries, APGD succeeded in 8 to 100 % of the
-    runs.
+    If a network thresholds pixels, the gradient is zero at most points of the epsilon ball. In a
+    test, APGD on the margin attacked five training images of the model `mnist_proto_sim_at` that a
+    Square Attack with 5,000 queries breaks. From random starts, APGD succeeded in 0 to 2 % of the
+    runs. From the points that a Square Attack reached after 500 queries, APGD succeeded in 8 to
+    100 % of the runs.
 
     Args:
-        epsilon: Largest change of an entry of the input.
+        epsilon: Largest change of any entry of the input.
         queries: Number of queries of the Square Attack.
-        steps, restarts, loss: Number of steps per restart, number of random starts, and loss to
-            maximize, as in `APGD`.
+        steps, restarts, loss: As in `APGD`, the number of steps per restart, the number of random
+            starts, and the loss to maximize.
     """
 
     epsilon: float
@@ -309,7 +316,7 @@ class SquareAPGD:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples, see `PGD.perturb`.
+        """Returns adversarial examples (see `PGD.perturb`).
 
         The second entry of the result is the number of queries plus the number of gradients.
         """
@@ -320,14 +327,14 @@ class SquareAPGD:
 
 
 def protocol_paper(epsilon: float, steps: Sequence[int] = (40, 100)) -> tuple[FGSM | PGD, ...]:
-    """Returns the weak attacks of the authors' code for Monteiro2020.
+    """Returns the weak attacks that the authors' code for Monteiro2020 uses.
 
-    The attacks pass probabilities instead of logits to the loss. The steps are short: 7 steps reach
-    7/30 of epsilon, and 20 steps reach two thirds of epsilon. Reports of the results should state
-    that these attacks are weak.
+    The attacks pass probabilities instead of logits to the loss. The steps are so short that 7
+    steps reach 7/30 of epsilon and 20 steps reach two thirds of epsilon. If you report the results,
+    state that the attacks are weak.
 
     Args:
-        epsilon: Largest change of an entry of the input.
+        epsilon: Largest change of any entry of the input.
         steps: Numbers of steps, (40, 100) for MNIST and (7, 20) for CIFAR-10.
 
     Returns:
@@ -345,8 +352,8 @@ def _times(restarts):
 
 
 def _traits(attack):
-    """Returns the settings of an attack that differ from the defaults, as a suffix of the attack's
-    name."""
+    """Returns a suffix for the name of an attack, which lists the settings that differ from the
+    defaults."""
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
         traits += f" from {attack.source}"
@@ -360,7 +367,7 @@ def _check(attack, *counts):
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
         raise ValueError(
             f"Received epsilon={epsilon!r}. `epsilon` must be above 0 and at most 1, because "
-            "inputs lie in [0, 1]. For 8 of 255 gray levels pass `8 / 255`."
+            "inputs lie in [0, 1]. For 8 of 255 gray levels, pass `8 / 255`."
         )
     for name in counts:
         value = getattr(attack, name)
@@ -376,11 +383,11 @@ def _check(attack, *counts):
 
 
 class _Objective:
-    """Loss that an attack maximizes, with the number of gradients computed so far.
+    """Loss that an attack maximizes. The object counts the gradients computed so far.
 
     A call takes points, shape `(count, ...)`, and their row indices in the batch, shape `(count,)`.
-    The call returns the loss of each point, shape `(count,)`, the gradients, shape of the points,
-    and whether each point is misclassified, shape `(count,)`.
+    The call returns the losses, the gradients, and booleans that are True for misclassified points.
+    The gradients have the shape of the points, and the other two arrays have the shape `(count,)`.
     """
 
     def __init__(self, network, y, loss, source, probabilities=False, targets=None):
@@ -410,13 +417,13 @@ def _pgd(objective, x, start, epsilon, step_size, steps):
     Args:
         objective: `_Objective` that the attack maximizes.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
-        start: Points at which the ascent begins, same shape.
-        epsilon: Largest change of an entry of the input.
+        start: Points from which the ascent starts, same shape as `x`.
+        epsilon: Largest change of any entry of the input.
         step_size: Change of an entry per step.
         steps: Number of steps.
 
     Returns:
-        Last iterates, in the shape of `x`.
+        Last iterates, same shape as `x`.
     """
     point, rows = start, np.arange(len(x))
     for _ in range(steps):
@@ -426,22 +433,23 @@ def _pgd(objective, x, start, epsilon, step_size, steps):
 
 
 def _apgd(objective, x, start, epsilon, steps):
-    """Runs Auto-PGD (Croce2020, Algorithm 1): PGD with momentum and a step size for each example.
+    """Runs Auto-PGD (Croce2020, Algorithm 1), which is PGD with momentum and a step size for each
+    example.
 
-    The step size begins at `2 epsilon`. At a checkpoint the step size is halved, and the search
-    continues from the best point, in two cases. In the first case, fewer than three quarters of the
+    The step size begins at `2 epsilon`. At a checkpoint, the step size is halved in two cases. The
+    search then continues from the best point. In the first case, fewer than three quarters of the
     steps since the last checkpoint raised the objective. In the second case, the step size and the
-    best value have not changed since the last checkpoint. The search for an example ends at the
-    first misclassified iterate.
+    best value have not changed since the last checkpoint. The search for an example ends when an
+    iterate is misclassified.
 
     Args:
-        objective, x, start, epsilon, steps: Objective to maximize, inputs, first points, largest
-            change of an entry, and number of steps, as in `_pgd`.
+        objective, x, start, epsilon, steps: As in `_pgd`, the objective to maximize, the inputs,
+            the first points, the largest change of an entry, and the number of steps.
 
     Returns:
         `(points, broken)`. `points` has the shape of `x` and holds the first misclassified iterate
         of each example, or the point with the highest objective if no iterate is misclassified.
-        `broken` has shape `(batch,)` and tells whether an iterate is misclassified.
+        `broken` has shape `(batch,)` and is True if an iterate is misclassified.
     """
     point, done = start.copy(), np.zeros(len(x), bool)
     value, gradient = np.zeros(len(x)), np.zeros_like(start)
@@ -482,20 +490,23 @@ def _apgd(objective, x, start, epsilon, steps):
 
 
 class _Best:
-    """Points with the highest objective so far, with their objectives and gradients."""
+    """Points with the highest objective so far, and the objectives and gradients at these
+    points."""
 
     def __init__(self, point, value, gradient):
         self.point, self.value, self.gradient = point.copy(), value.copy(), gradient.copy()
 
     def update(self, point, value, gradient, done):
-        """Replaces the points whose objective rose, and all points that are misclassified."""
+        """Replaces the stored points if their objective rose or the new points are
+        misclassified."""
         rows = (value > self.value) | done
         self.point[rows], self.value[rows] = point[rows], value[rows]
         self.gradient[rows] = gradient[rows]
 
 
 def _apgd_checkpoints(steps):
-    """Returns the checkpoints: numbers of steps after which APGD may halve the step size.
+    """Returns the checkpoints, which are the numbers of steps after which APGD may halve the step
+    size.
 
     The checkpoints follow Croce2020, section 3.
     """
@@ -506,7 +517,7 @@ def _apgd_checkpoints(steps):
 
 
 def _project(point, center, epsilon):
-    """Projects points onto the intersection of the epsilon balls of the centers and [0, 1]."""
+    """Projects each point onto the part of its center's epsilon ball that lies in [0, 1]."""
     low, high = np.maximum(center - epsilon, 0), np.minimum(center + epsilon, 1)
     return np.clip(point, low, high)
 
@@ -519,20 +530,21 @@ def _square_search(margins, x, epsilon, queries, rng):
 
     The search follows Andriushchenko2020, Algorithms 1 and 2. All changes are -epsilon or +epsilon.
     The search starts from vertical stripes, tries smaller and smaller squares, and keeps squares
-    that raise the margin. A square that would change nothing is drawn again. The search for an
+    that raise the margin. If a square would change no entry, it is drawn again. The search for an
     example ends when the margin is above 0.
 
     Args:
-        margins: Function of inputs, shape `(count, ...)`, and their row indices in `x`, shape
-            `(count,)`. The function returns the margin of each input, above 0 if the input is
-            misclassified.
+        margins: Function that takes inputs, shape `(count, ...)`, and their row indices in `x`,
+            shape `(count,)`. The function returns the margin of each input. The margin is above 0
+            if the input is misclassified.
         x: Inputs, shape `(count, height, width, channels)` or `(count, features)`, in [0, 1].
-        epsilon: Largest change of an entry of the input.
+        epsilon: Largest change of any entry of the input.
         queries: Largest number of queries per example.
         rng: NumPy generator.
 
     Returns:
-        `(inputs, queries)`: adversarial inputs of the shape of `x`, and the number of queries.
+        Tuple `(inputs, queries)`. `inputs` are the adversarial inputs, same shape as `x`. `queries`
+        is the number of queries.
     """
     shape = x.shape
     x = x.reshape(shape if x.ndim == 4 else (len(x), -1, 1, 1))
@@ -557,14 +569,14 @@ def _square_search(margins, x, epsilon, queries, rng):
 
 
 def _square_side(progress, image):
-    """Returns the side length of the square after a fraction of the queries.
+    """Returns the side length of the square after a given fraction of the queries has been made.
 
-    The fraction of the image that the square covers is halved on the schedule of
-    Andriushchenko2020. For 10,000 queries the fraction is halved after 10, 50, 200, 500, ...
-    squares. For another number of queries the schedule is scaled in proportion.
+    The square covers a fraction of the image, which is halved according to the schedule of
+    Andriushchenko2020. For 10,000 queries, the fraction is halved after 10, 50, 200, 500, ...
+    squares. For other numbers of queries, the schedule is scaled in proportion.
 
     Args:
-        progress: Fraction of the queries that are done.
+        progress: Fraction of the queries that have been made.
         image: Image, shape `(height, width, channels)`.
     """
     halvings = sum(int(10_000 * progress) > after for after in HALVED_AFTER)

@@ -1,9 +1,10 @@
-"""Evaluation protocols that draw trials from the distances between recordings.
+"""Computes the metrics of evaluation protocols, which choose trials from the distances between
+recordings.
 
 `paper_protocol` is the protocol of Abdelwahab2019, and `session_protocol` is a stricter protocol.
-The two functions draw enrolled and observed recordings `repetitions` times. Each metric is a mean
-over these draws, with its standard error. The standard error measures the variation between draws,
-not the variation between training runs.
+Each function draws enrolled and observed recordings `repetitions` times. Each metric is a mean over
+these draws and has a standard error. The standard error measures the variation between draws, not
+the variation between training runs.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ MAX_FRACTION_WITH_IMPOSTERS = 0.5  # half of the people are imposters
 
 
 class Record(TypedDict):
-    """Metric of a protocol, in the format of an entry of `figures` in a model card.
+    """Metric of a protocol, with the same keys as an entry of `figures` in a model card.
 
     Attributes:
         protocol: Name of the protocol, such as `verification` or `session_identification`.
         n: Number of observed recordings per probe.
         metric: Name of the metric, such as `eer` or `accuracy`.
-        value: Mean over the repetitions, a fraction.
+        value: Mean over the repetitions, as a fraction.
         stderr: Standard error of the mean.
         trials: Number of trials of one repetition.
-        fraction: Fraction of the people that are enrolled; None for verification.
+        fraction: Fraction of the people that are enrolled, or None for verification.
         people: Number of people evaluated.
         left_out: Number of people with too few recordings.
         repetitions: Number of draws.
@@ -60,12 +61,14 @@ class Record(TypedDict):
 
 
 class Trials(NamedTuple):
-    """Verification trials of all repetitions, in the format of `evaluation.verification`.
+    """Verification trials of all repetitions, with the shapes that `evaluation.verification`
+    accepts.
 
     Attributes:
         scores: Distances, shape `(repetitions, probes, claims)`.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
-        people: `(probe_ids, claimed_ids)`, of shapes `(probes, 1)` and `(claims,)`.
+        people: Tuple `(probe_ids, claimed_ids)` of arrays with shapes `(probes, 1)` and
+            `(claims,)`.
     """
 
     scores: np.ndarray
@@ -86,17 +89,18 @@ def paper_protocol(
     """Computes the metrics of Abdelwahab2019 (section 5.2), with randomly chosen enrollments.
 
     For each person, `observed` recordings are drawn at random as probes, and the other recordings
-    are enrolled. The score of probe person a and person j is computed in two steps. The first step
-    computes the distance of each of the first n observed recordings of a to the nearest enrolled
-    recording of j. The score is the mean of these n distances.
+    are enrolled. The score that compares probe person `a` with person `j` is computed in two steps.
+    The first step takes the first n observed recordings of `a`, and computes the distance from each
+    recording to the nearest enrolled recording of `j`. The score is the mean of these n distances.
 
-    - *verification* uses all pairs (a, j) and one threshold. The metrics are AUC and EER and, if
-      there are enough imposter trials, the TAR at a FAR of 1 % and of 0.1 %.
-    - *identification* draws max(2, round(f S)) of the S people for each fraction f. The metric is
-      the accuracy.
-    - *imposters* never enrolls one half of the people. For each fraction f <= 0.5, round(f S)
-      people of the other half are enrolled, or the whole other half if round(f S) is larger. The
-      metrics are the AUC of the distance to the nearest person, and the misidentification rate.
+    - *verification* uses all pairs (a, j) and one threshold. The metrics are AUC and EER. If there
+      are enough imposter trials, the TAR at a FAR of 1 % and of 0.1 % is also reported.
+    - *identification* draws max(2, round(f S)) of the S people for each fraction f, and enrolls
+      only the drawn people. The metric is the accuracy.
+    - *imposters* uses one half of the people as imposters, who are never enrolled. For each
+      fraction f <= 0.5, round(f S) people of the other half are enrolled. If the other half has
+      fewer than round(f S) people, all of them are enrolled. The metrics are the AUC of the
+      distance to the nearest person, and the misidentification rate.
 
     Args:
         distances: Distances between all recordings of all test people, shape
@@ -105,10 +109,10 @@ def paper_protocol(
         subjects: Person of each recording, shape `(recordings,)`.
         observed: Number of observed recordings per person. People with at most this number of
             recordings are left out.
-        repetitions: Number of draws, at least 2, because a standard error needs two values.
+        repetitions: Number of draws. At least 2 draws are needed for a standard error.
         seed: Seed of all draws.
-        n: Numbers of observed recordings per probe that are evaluated, each at most `observed`.
-        fractions: Fractions f of the people that are enrolled, each above 0 and at most 1.
+        n: Numbers of observed recordings per probe to evaluate. Each number is at most `observed`.
+        fractions: Fractions f of the people to enroll, each above 0 and at most 1.
 
     Returns:
         List of `Record`, one for each metric.
@@ -136,26 +140,26 @@ def session_protocol(
 ) -> list[Record]:
     """Computes the metrics of `paper_protocol` with probes from a later session.
 
-    This protocol is stricter than `paper_protocol`, because recordings of one session share sensor
-    placement and clothing. Report the metrics of the two protocols together. In every repetition,
-    all recordings of earlier sessions are enrolled. The observed recordings of the latest session
-    and the subsets of people are drawn at random. If the latest session of each person has exactly
-    `observed` recordings, all repetitions observe the same recordings. The verification metrics at
-    n = `observed` then have a standard error of 0.
+    `session_protocol` is stricter than `paper_protocol`, because recordings of one session share
+    sensor placement and clothing. Report the metrics of the two protocols together. In every
+    repetition, all recordings of earlier sessions are enrolled. The observed recordings of the
+    latest session and the subsets of people are drawn at random. If the latest session of each
+    person has exactly `observed` recordings, all repetitions use the same observed recordings. The
+    standard error of the verification metrics at n = `observed` is then 0.
 
     Args:
         distances: Distances between all recordings of all test people, shape
             `(recordings, recordings)`, with observed recordings in rows and enrolled recordings in
             columns.
         subjects: See `paper_protocol`.
-        sessions: Session of each recording, shape `(recordings,)`: numbers or strings that sort
-            chronologically. Only sessions of the same person are compared.
-        observed: Number of observed recordings per person. People who have fewer recordings in the
-            latest session, or only one session, are left out.
-        repetitions: Number of draws, at least 2, because a standard error needs two values.
+        sessions: Session of each recording, shape `(recordings,)`. Sessions are numbers or strings
+            that sort chronologically. Only sessions of the same person are compared.
+        observed: Number of observed recordings per person. People who have fewer than `observed`
+            recordings in the latest session, or only one session, are left out.
+        repetitions: Number of draws. At least 2 draws are needed for a standard error.
         seed: Seed of all draws.
-        n: Numbers of observed recordings per probe that are evaluated, each at most `observed`.
-        fractions: Fractions of the people that are enrolled, each above 0 and at most 1.
+        n: Numbers of observed recordings per probe to evaluate. Each number is at most `observed`.
+        fractions: Fractions of the people to enroll, each above 0 and at most 1.
 
     Returns:
         List of `Record`. The values of `protocol` are `session_verification`,
@@ -173,10 +177,11 @@ def session_protocol(
 
 
 def score_matrices(distances: ArrayLike, enrollment: Enrollment) -> np.ndarray:
-    """Computes scores of every probe and every person, for each number of observed recordings.
+    """Computes a score for every probe and every person, for each number of observed recordings.
 
-    Each of the first n observed recordings of person a has a distance to the nearest enrolled
-    recording of person j. The entry [n - 1, a, j] is the mean of these n distances.
+    For each of the first n observed recordings of person `a`, the function computes the distance to
+    the nearest enrolled recording of person `j`. The entry `[n - 1, a, j]` is the mean of these n
+    distances.
 
     Args:
         distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
@@ -196,7 +201,8 @@ def score_matrices(distances: ArrayLike, enrollment: Enrollment) -> np.ndarray:
 def verification_trials(
     distances: ArrayLike, enrollments: Sequence[Enrollment], *, n: int = 1
 ) -> Trials:
-    """Returns the verification trials of draws, for curves, thresholds and confidence intervals.
+    """Returns the verification trials of draws, from which curves, thresholds and confidence
+    intervals can be computed.
 
     Args:
         distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
@@ -206,8 +212,8 @@ def verification_trials(
         n: Number of observed recordings per probe.
 
     Returns:
-        `Trials`. To evaluate trials t, call `verification(t.scores, t.genuine, people=t.people,
-        bootstrap=1000)`.
+        `Trials`. To evaluate trials `t`, call
+        `verification(t.scores, t.genuine, people=t.people, bootstrap=1000)`.
 
     Raises:
         ValueError: If `n` exceeds the number of observed recordings.
@@ -224,17 +230,18 @@ def verification_trials(
 
 
 def mean_and_standard_error(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the mean and the standard error, sd / sqrt(count) with ddof = 1.
+    """Returns the mean and the standard error, sd / sqrt(count). The standard deviation sd uses
+    ddof = 1.
 
-    Abdelwahab2019 writes "standard deviations" in the text and "standard error" in the tables. This
-    function computes the standard error.
+    Abdelwahab2019 writes "standard deviations" in the text and "standard error" in the tables.
+    `mean_and_standard_error` computes the standard error.
     """
-    # `statistics` is exact: equal values have a standard error of 0, not of 1e-18
+    # `statistics` computes exactly, so equal values have a standard error of 0 instead of 1e-18
     return statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
 
 
 def identified_people(fraction: float, people: int) -> int:
-    """Returns the number of enrolled people for identification: max(2, round(f S)).
+    """Returns the number of enrolled people for identification, max(2, round(f S)).
 
     Halves are rounded up.
     """
@@ -244,7 +251,8 @@ def identified_people(fraction: float, people: int) -> int:
 def enrolled_beside_imposters(fraction: float, people: int) -> int:
     """Returns the number of enrolled people if half of the people are imposters.
 
-    The number is round(f S), at least 1, and at most the number of people who are not imposters.
+    The number is round(f S), limited to the range from 1 to the number of people who are not
+    imposters.
     """
     return min(max(1, half_up(fraction * people)), people - people // 2)
 
@@ -279,11 +287,11 @@ def _records(distances, enrollments, n, fractions, seed, prefix):
 def _figures(score_matrices, n, fractions, seed):
     """Computes the metrics of one repetition.
 
-    The same subsets of people are used for all n. The subset of a fraction contains the subsets of
-    smaller fractions.
+    For all values of n, the same subsets of people are used. The subset for a fraction f contains
+    the subsets for all smaller fractions.
 
     Yields:
-        `((protocol, n, metric, fraction), value, trials)`.
+        Tuples `((protocol, n, metric, fraction), value, trials)`.
     """
     people = score_matrices.shape[1]
     rng = np.random.default_rng(seed)
@@ -324,14 +332,18 @@ def _check_request(distances, subjects, observed, repetitions, n, fractions):
         )
     check_finite("distances", distances)
     if repetitions < 2:
-        raise ValueError(f"A standard error needs `repetitions` >= 2. Received {repetitions}.")
+        raise ValueError(
+            f"Received `repetitions` = {repetitions}. A standard error needs at least 2 "
+            "repetitions."
+        )
     if not n or min(n) < 1 or max(n) > observed:
         raise ValueError(
-            f"Received n={tuple(n)}. Each `n` is a number of observed recordings and must be from "
+            f"Received n={tuple(n)}. Each `n` is a number of observed recordings, and must be from "
             f"1 to `observed` = {observed}. Raise `observed` or lower `n`."
         )
     if not all(0.0 < fraction <= 1.0 for fraction in fractions):
         raise ValueError(
-            f"Each of `fractions` must be above 0 and at most 1. Received {tuple(fractions)}."
+            "Every entry of `fractions` must be above 0 and at most 1. Received "
+            f"{tuple(fractions)}."
         )
     return distances

@@ -1,4 +1,4 @@
-"""Splits people into training and test sets, and recordings into enrolled and observed ones.
+"""Splits people into training and test sets, and recordings into enrolled and observed recordings.
 
 The splits depend only on labels and a seed, never on distances.
 """
@@ -16,7 +16,7 @@ from keras_dml._typing import ArrayLike
 
 
 class SubjectSplit(NamedTuple):
-    """Disjoint sets of people for training, validation and test.
+    """Sets of people for training, validation and test. No person is in two sets.
 
     Attributes:
         train: Sorted ids of the people in the training set.
@@ -36,8 +36,8 @@ class Enrollment:
     Attributes:
         people: Sorted ids of the people evaluated, shape `(people,)`.
         enrolled: Indices of the enrolled recordings, one array for each person.
-        observed: Indices of the observed recordings, shape `(people, observed)`. A probe with n
-            recordings uses the first n recordings of a row.
+        observed: Indices of the observed recordings, shape `(people, observed)`. If a probe has n
+            recordings, it uses the first n recordings of a row.
         left_out: Ids of people with too few recordings.
     """
 
@@ -48,7 +48,8 @@ class Enrollment:
 
 
 def half_up(value: float) -> int:
-    """Rounds to the nearest integer and halves up. 10.5 gives 11, but Python's `round` gives 10."""
+    """Rounds to the nearest integer, and rounds halves up. For 10.5 the result is 11, while
+    Python's `round` returns 10."""
     return math.floor(value + 0.5)
 
 
@@ -56,11 +57,11 @@ def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
     """Splits people into training, validation and test sets (Abdelwahab2019, section 5.2).
 
     Half of the people, rounded down, are the test set. A fifth of the remaining people, with halves
-    rounded up, is the validation set. The other people are the training set.
+    rounded up, is the validation set. The people in neither set are the training set.
 
     Args:
-        subjects: Ids of people in any order, such as the person of each recording. Repeated ids
-            have no effect.
+        subjects: Ids of people in any order, such as the id of the person in each recording.
+            Repeated ids have no effect.
         seed: Seed of the draw.
 
     Returns:
@@ -88,14 +89,15 @@ def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
 def random_enrollments(
     subjects: ArrayLike, *, observed: int = 5, repetitions: int = 10, seed: int = 0
 ) -> list[Enrollment]:
-    """Draws `observed` recordings of each person and enrolls the others (Abdelwahab2019).
+    """Draws `observed` recordings of each person, and enrolls the person's other recordings
+    (Abdelwahab2019).
 
     Args:
         subjects: Person of each recording, shape `(recordings,)`.
         observed: Number of observed recordings per person. People with at most this number of
             recordings are left out.
         repetitions: Number of draws.
-        seed: Seed of the draws. Draw number r depends only on `seed` and r.
+        seed: Seed of the draws. Draw number `r` depends only on `seed` and `r`.
 
     Returns:
         List of `Enrollment`, one for each repetition.
@@ -126,18 +128,18 @@ def session_enrollments(
     session.
 
     A session is a visit, a day or a block of trials. Recordings of one session share sensor
-    placement and clothing, so random splits within a session are too easy. All recordings of
-    earlier sessions are enrolled. Each repetition draws the observed recordings from the latest
-    session. The other recordings of the latest session are not used.
+    placement and clothing, so recognition is too easy if recordings of one session are split at
+    random. All recordings of earlier sessions are enrolled. Each repetition draws the observed
+    recordings from the latest session. The other recordings of the latest session are not used.
 
     Args:
         subjects: Person of each recording, shape `(recordings,)`.
-        sessions: Session of each recording, shape `(recordings,)`: numbers or strings that sort
-            chronologically. Only sessions of the same person are compared.
-        observed: Number of observed recordings per person. People who have fewer recordings in the
-            latest session, or only one session, are left out.
+        sessions: Session of each recording, shape `(recordings,)`. Sessions are numbers or strings
+            that sort chronologically. Only sessions of the same person are compared.
+        observed: Number of observed recordings per person. People who have fewer than `observed`
+            recordings in the latest session, or only one session, are left out.
         repetitions: Number of draws.
-        seed: Seed of the draws. Draw number r depends only on `seed` and r.
+        seed: Seed of the draws. Draw number `r` depends only on `seed` and `r`.
 
     Returns:
         List of `Enrollment`, one for each repetition.
@@ -149,7 +151,7 @@ def session_enrollments(
     if subjects.shape != sessions.shape:
         raise ValueError(
             f"Received `subjects` of shape {subjects.shape} and `sessions` of shape "
-            f"{sessions.shape}. Expected one entry for each recording in both."
+            f"{sessions.shape}. Expected one entry for each recording in each array."
         )
     order = np.unique(sessions, return_inverse=True)[1]  # NumPy has no maximum of strings
     candidates = {}
@@ -174,7 +176,7 @@ def _draws(usable, candidates, need, observed, repetitions, seed, enroll_rest=Tr
     if len(usable) < 2:
         raise ValueError(
             f"{len(usable)} of {len(candidates)} people have {need}. At least 2 such people are "
-            "needed. Lower `observed` or give more recordings."
+            "needed. Lower `observed`, or pass more recordings."
         )
     left_out = tuple(person for person in candidates if person not in usable)
     enrollments = []
@@ -199,7 +201,7 @@ def _labels(name, values):
     if labels.ndim != 1 or labels.dtype.kind not in "biufUSM":
         raise ValueError(
             f"Received `{name}` of shape {labels.shape} and dtype {labels.dtype}. Expected a flat "
-            "list of numbers or strings, one for each recording."
+            "list with one number or string for each recording."
         )
     if labels.dtype.kind in "fM" and (labels != labels).any():  # NaN, or not a time (NaT)
         raise ValueError(

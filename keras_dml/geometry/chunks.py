@@ -1,5 +1,4 @@
-"""Functions that process all pairs in blocks of rows, so that memory does not grow with the number
-of pairs."""
+"""Processes all pairs in blocks of rows, so that memory does not grow with the number of pairs."""
 
 import math
 from collections.abc import Callable
@@ -12,15 +11,15 @@ from keras_dml._typing import Tensor
 def rows_per_block(
     x: Tensor, y: Tensor, max_bytes: float, numbers: int | None = None
 ) -> int | Tensor | None:
-    """Computes how many rows of `x`, each paired with all rows of `y`, fit into `max_bytes`.
-    Returns None if all rows fit.
+    """Computes how many rows of `x` fit into `max_bytes` if each row is paired with all rows of
+    `y`. Returns None if all rows fit.
 
     Args:
         x: Tensor, shape `(n, ...)`.
         y: Tensor, shape `(m, ...)`.
         max_bytes: Largest size of one block of shape `(rows, m, numbers)`, in bytes.
-        numbers: Count of numbers that are stored for each pair. Default: the count of numbers in a
-            row of `x`, because the difference of two rows is stored.
+        numbers: How many numbers are stored for each pair. The default is the length of a row of
+            `x`, because the difference of two rows is stored.
     """
     n, m = ops.shape(x)[0], ops.shape(y)[0]
     numbers = math.prod(x.shape[1:]) if numbers is None else numbers
@@ -33,8 +32,8 @@ def rows_per_block(
 
 
 def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
-    """Reshapes a tensor `(n, ...)` to blocks `(blocks, rows, ...)`, at least one block, and pads
-    the last block with zeros."""
+    """Reshapes a tensor `(n, ...)` to blocks `(blocks, rows, ...)`, and pads the last block with
+    zeros. The result has at least one block."""
     n = ops.shape(x)[0]
     count = (n + rows - 1) // rows
     count = max(count, 1) if isinstance(count, int) else ops.maximum(count, 1)
@@ -43,8 +42,8 @@ def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
 
 
 def joined(blocks: Tensor, n: int | Tensor) -> Tensor:
-    """Joins blocks `(blocks, rows, ...)` and returns the first `n` rows, the inverse of
-    `in_blocks`."""
+    """Joins blocks `(blocks, rows, ...)` and returns the first `n` rows. The function `joined` is
+    the inverse of `in_blocks`."""
     return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
 
 
@@ -59,10 +58,10 @@ def map_rows(
             `(rows, ...)`.
         rows: Number of rows in each block.
         x: Tensor, shape `(n, ...)`.
-        *arguments: Further arguments of the function. These arguments are passed to every block
-            without being split.
+        *arguments: Additional arguments, which are passed to `function` with every block and are
+            not split.
     """
-    # `remat` computes gradients of arguments only, so the function must not capture tensors.
+    # `remat` computes gradients only for arguments, so the function must not capture tensors.
     rematerialized = keras.remat(function)
     blocks = ops.map(lambda block: rematerialized(block, *arguments), in_blocks(x, rows))
     return joined(blocks, ops.shape(x)[0])

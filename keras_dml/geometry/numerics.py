@@ -1,4 +1,4 @@
-"""Numerically safe functions that several geometries use."""
+"""Provides numerically safe functions that several folders of `geometry` use."""
 
 import math
 
@@ -7,7 +7,8 @@ from keras_dml._typing import Tensor
 
 
 def wide(dtype: str) -> str:
-    """Returns the dtype for computations: float64 if `dtype` is float64, otherwise float32.
+    """Returns the dtype for computations. The result is float64 if `dtype` is float64, and
+    otherwise float32.
 
     `keras.backend.result_type` narrows float64 to float32 on JAX.
     """
@@ -17,15 +18,15 @@ def wide(dtype: str) -> str:
 def at_least_float32(x: Tensor) -> Tensor:
     """Casts a tensor to float32 unless its dtype is wider.
 
-    In half precision, ranks and differences would be wrong by whole time steps.
+    In half precision, computed ranks and differences would be wrong by whole time steps.
     """
     x = ops.convert_to_tensor(x)
     return ops.cast(x, wide(x.dtype))
 
 
 def widest(*tensors: Tensor) -> list[Tensor]:
-    """Casts all tensors to the widest of their dtypes, at least float32, because TensorFlow does
-    not mix dtypes."""
+    """Casts all tensors to the widest of their dtypes, but at least to float32. TensorFlow does not
+    mix dtypes."""
     tensors = [at_least_float32(tensor) for tensor in tensors]
     dtypes = [wide(tensor.dtype) for tensor in tensors]
     dtype = "float64" if "float64" in dtypes else "float32"
@@ -35,21 +36,21 @@ def widest(*tensors: Tensor) -> list[Tensor]:
 def mean(
     x: Tensor, axis: int | tuple[int, ...], mask: Tensor | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Computes the mean over one or several axes. With a mask, only entries where the mask is True
-    count.
+    """Computes the mean over one or several axes. If `mask` is given, only entries where the mask
+    is True count.
 
     The result has the dtype of `x`, whereas `keras.ops.mean` narrows float64 to float32 on JAX.
 
     Args:
         x: Floating-point tensor.
         axis: Axis, or tuple of axes, to average over.
-        mask: Boolean tensor, True for entries that count, broadcastable to `x` and of the full size
-            of `x` along `axis`. Default: all entries count. Masked entries may hold any values, NaN
-            included.
+        mask: Boolean tensor that is True for entries that count. The mask must broadcast to `x`,
+            and have the same size as `x` along `axis`. By default, all entries count. Entries that
+            do not count may have any value, including NaN.
         keepdims: Whether to keep the averaged axes with size 1.
 
     Returns:
-        Means in the dtype of `x`. A mean over no entries is 0 and has gradient 0.
+        Means in the dtype of `x`. If no entry counts, the mean is 0 and has gradient 0.
 
     >>> x, mask = np.array([[1.0, 3.0], [5.0, np.nan]]), np.array([[True, True], [True, False]])
     >>> mean(x, axis=1, mask=mask).numpy()
@@ -92,11 +93,11 @@ def root(x: Tensor, p: float) -> Tensor:
 def nan_unless(valid: Tensor, x: Tensor) -> Tensor:
     """Replaces invalid entries by NaN, which has no gradient.
 
-    The function adds 0 or NaN instead of using `where`. tf2onnx writes a `where` as
-    `c * x + (1 - c) * y`, and if one branch is NaN, the product of 0 and NaN makes the result NaN.
+    The function adds 0 or NaN, and does not use `where`, because tf2onnx converts a `where` to
+    `c * x + (1 - c) * y`. If one branch is NaN, the product of 0 and NaN then makes the result NaN.
 
     Args:
-        valid: Boolean tensor, True for valid entries, broadcastable to `x`.
+        valid: Boolean tensor that is True for valid entries and broadcasts to `x`.
         x: Floating-point tensor.
     """
     root_of_0_or_minus_1 = ops.stop_gradient(ops.sqrt(ops.cast(valid, x.dtype) - 1))

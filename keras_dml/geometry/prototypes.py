@@ -1,5 +1,5 @@
-"""Prototypes of classes (mean embeddings), exponential moving averages (EMA) of prototypes, and
-scores of classes added after training."""
+"""Computes prototypes of classes (mean embeddings), their exponential moving averages (EMA), and
+scores of classes that were added after training."""
 
 from keras_dml._backend import ops
 from keras_dml._typing import Tensor
@@ -11,12 +11,12 @@ def class_means(z: Tensor, labels: Tensor, classes: int) -> tuple[Tensor, Tensor
 
     Args:
         z: Embeddings, shape `(batch, features)`.
-        labels: Class ids, int32, shape `(batch,)`. -1 means no class.
+        labels: Class ids, int32, shape `(batch,)`. The id -1 means that a row has no class.
         classes: Number of classes.
 
     Returns:
-        Means, shape `(classes, features)`, which are zeros for classes without a row. Numbers of
-        rows per class, shape `(classes,)`, in the dtype of `z`.
+        Means, shape `(classes, features)`. The mean of a class without a row is a vector of zeros.
+        Numbers of rows per class, shape `(classes,)`, in the dtype of `z`.
     """
     valid = ops.logical_and(labels >= 0, ops.all(ops.isfinite(z), axis=1))
     bins = ops.where(valid, labels, classes)
@@ -35,12 +35,12 @@ def updated(prototypes: Tensor, z: Tensor, labels: Tensor, decay: Tensor) -> tup
     Args:
         prototypes: Prototypes, shape `(classes, features)`.
         z: Embeddings of the batch, shape `(batch, features)`.
-        labels: Class ids, int32, shape `(batch,)`. -1 means no class.
+        labels: Class ids, int32, shape `(batch,)`. The id -1 means that a row has no class.
         decay: Weight of the old prototype (lambda), from 0 to 1, shape `()` or `(classes, 1)`.
 
     Returns:
-        Prototypes, shape `(classes, features)`, unchanged for classes that are not in the batch. A
-        boolean mask of the classes in the batch, shape `(classes,)`.
+        Prototypes, shape `(classes, features)`. Prototypes of classes that are not in the batch are
+        unchanged. A boolean mask of the classes in the batch, shape `(classes,)`.
     """
     means, counts = class_means(z, labels, prototypes.shape[0])
     present = counts > 0
@@ -57,19 +57,19 @@ def balanced(
     spread: Tensor,
     counts: Tensor,
 ) -> Tensor:
-    """Computes scores of classes when some classes were added after the similarity was trained.
+    """Computes scores of classes if some classes were added after the similarity was trained.
 
-    A learned similarity is trained on the old classes and almost never prefers an added class. So
-    the nearest class mean decides between old and added classes, and among added classes. The score
-    of an added class c is the following:
+    A learned similarity is trained on the old classes and almost never prefers an added class.
+    Therefore, the nearest class mean decides between old and added classes, and among added
+    classes. The score of an added class c is
 
         max_o S(z, o) + (min_o D(z, o) - D(z, c)) / 2,   D(z, j) = |W'(z - j)|^2 - spread / count_j
 
-    In this formula, o runs over the old classes. The score of c exceeds all similarities exactly if
-    c is the nearest class. If a class mean is computed from few examples, the squared distance of
-    another example of the class from this mean is larger than if it is computed from many examples.
-    The average excess is `spread / count`, so D subtracts this term. Without old classes the score
-    is -D / 2.
+    In this formula, the maximum and the minimum are taken over all old classes o. The score of c
+    exceeds all similarities of old classes exactly if the mean of c is nearer than the means of all
+    old classes. If a class mean is computed from few examples, other examples of the class are
+    farther from the mean. On average, their squared distances are larger by `spread / count`, so D
+    subtracts this term. If no old classes exist, the score is -D / 2.
 
     Args:
         similarities: Learned similarities S, shape `(batch, classes)`.
@@ -77,9 +77,9 @@ def balanced(
         prototypes: Prototypes, shape `(classes, features)`.
         added: Boolean mask of the added classes, shape `(classes,)`.
         whitening: Whitening matrix W, shape `(features, features)`.
-        spread: Mean of `|W'(z - class mean)|^2` over examples z of a class, a scalar.
-        counts: Number of examples that were averaged for each prototype, shape `(classes,)`. 0
-            means an unknown number, which is treated as infinite.
+        spread: Scalar, the mean of `|W'(z - class mean)|^2` over the examples z of a class.
+        counts: Number of examples that were averaged for each prototype, shape `(classes,)`. The
+            value 0 means that the number is unknown. An unknown number is treated as infinite.
 
     Returns:
         Scores, shape `(batch, classes)`. The scores of old classes are their similarities.
@@ -88,8 +88,8 @@ def balanced(
         ops.matmul(z, whitening), ops.matmul(prototypes, whitening)
     )
     distances = distances - ops.where(counts > 0, spread / ops.maximum(counts, 1), 0)
-    # Added classes are left out of the maximum and the minimum by the lowest similarity and the
-    # largest distance, because 8-bit models cannot represent infinity.
+    # To leave added classes out of the maximum and the minimum, their values are replaced by the
+    # lowest similarity and the largest distance, because 8-bit models cannot represent infinity.
     lowest = ops.min(similarities, axis=1, keepdims=True)
     farthest = ops.max(distances, axis=1, keepdims=True)
     highest = ops.max(ops.where(added, lowest, similarities), axis=1, keepdims=True)

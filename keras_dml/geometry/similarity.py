@@ -1,7 +1,7 @@
-"""Learned similarities of all pairs of vectors: a perceptron takes the concatenated pair
-(Monteiro2020) or the absolute difference (Koch2015).
+"""Computes learned similarities between all vectors of two sets. For each pair, a perceptron takes
+the concatenated vectors (Monteiro2020) or their absolute difference (Koch2015).
 
-The first layer is a sum, `W [x; y] = V x + U y`, so concatenated pairs are never stored. With
+The first layer computes a sum, `W [x; y] = V x + U y`, so concatenated pairs are never stored. With
 `a = V x` and `b = U y`, the rectified sum is `max(a + b, 0) = max(a, -b) + b`. Only the maximum is
 computed for each pair. All other terms are computed once per vector.
 """
@@ -19,8 +19,8 @@ from keras_dml.geometry.numerics import absolute, widest
 BLOCK_BYTES = 2**22  # size of a block of hidden units that fits the cache (tests/bench/prototypes)
 DROPPED_BYTES = 2**24  # size of one block in training with dropout
 GALLERY_BYTES = 2**25  # size of the values of a block of `y` in an eager call
-# With at least this many hidden units in all pairs, one call with XLA saves the 0.3 s that
-# compiling takes. XLA fuses the maximum and the product, and is six times faster.
+# XLA is used if all pairs together have at least this many hidden units. A single call then saves
+# the 0.3 s that compiling takes. XLA fuses the maximum and the product, and is six times as fast.
 FUSED_FROM = 2**29
 
 
@@ -29,7 +29,7 @@ class Perceptron(NamedTuple):
 
     Attributes:
         kernels: Kernels of the layers, shapes `(2 features, h_1)`, `(h_1, h_2)`, ..., `(h_l, 1)`.
-            For differences the first shape is `(features, h_1)`.
+            For absolute differences, the first shape is `(features, h_1)`.
         biases: Biases of the layers, shapes `(h_1,)`, ..., `(1,)`.
         slope: Slope of the leaky rectifier below 0, in [0, 1].
     """
@@ -42,8 +42,8 @@ class Perceptron(NamedTuple):
 def compiled(
     similarity: Callable[..., Any], x: Tensor, y: Tensor, perceptron: Perceptron
 ) -> Tensor:
-    """Computes the learned similarity of all pairs. If an eager call needs several blocks of pairs,
-    the computation is compiled.
+    """Computes the learned similarities of all pairs. The computation is compiled if an eager call
+    needs several blocks of pairs.
 
     Args:
         similarity: `concatenation`, `concatenation_swapped` or `absolute_difference`.
@@ -52,7 +52,7 @@ def compiled(
         perceptron: A `Perceptron`.
     """
     if concrete(x[:1]) is None:
-        # An exported model compares one query at a time, and needs no loop.
+        # An exported model compares one query at a time, so it needs no loop.
         return similarity(x, y, perceptron, max_bytes=None if x.shape[0] == 1 else BLOCK_BYTES)
     width = perceptron.biases[0].shape[0]
     if similarity is absolute_difference:  # differences also take memory for each pair
@@ -74,8 +74,8 @@ def compiled(
 
 @functools.cache
 def _compiled(similarity, slope, shapes, fused):
-    """Compiles a similarity once for each architecture of the perceptron. A function compiled by
-    TensorFlow accepts other numbers of rows, but no other architectures."""
+    """Compiles a similarity once for each architecture of the perceptron. A function that
+    TensorFlow compiled accepts any number of rows, but only one architecture."""
     layers = len(shapes) // 2
 
     def function(x, y, *weights):
@@ -93,8 +93,8 @@ def concatenation(
     drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
-    """Applies a perceptron to every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1), which is
-    not symmetric.
+    """Applies a perceptron to every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1). The
+    similarity is not symmetric.
 
     Args:
         x: Vectors, shape `(n, features)`, such as examples or queries.
@@ -102,11 +102,12 @@ def concatenation(
         perceptron: A `Perceptron`.
         drop: Function `drop(units, block)` that applies dropout to the last hidden units. `block`
             is the index of the block of rows of `y`. Default: no dropout.
-        max_bytes: Largest size of one block of hidden units, in bytes. None computes all pairs in
-            one block, without a loop.
+        max_bytes: Largest size of one block of hidden units, in bytes. If `max_bytes` is None, all
+            pairs are computed in one block, without a loop.
 
     Returns:
-        Similarities, shape `(n, m)`, unbounded. A higher value means more similar.
+        Similarities, shape `(n, m)`. Similarities are unbounded, and a higher value means more
+        similar.
     """
     x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
@@ -144,8 +145,8 @@ def absolute_difference(
     drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
-    """Applies a perceptron to every `|x_i - y_j|` (Koch2015), which is symmetric. Arguments are the
-    same as in `concatenation`."""
+    """Applies a perceptron to every `|x_i - y_j|` (Koch2015). The similarity is symmetric.
+    Arguments are the same as in `concatenation`."""
     x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
     bias, *biases = perceptron.biases
@@ -160,7 +161,7 @@ def absolute_difference(
 
 
 def _perceptron_of_sums(left, right, rest, drop, max_bytes):
-    """Applies all layers after the first to every sum `left_i + right_j`, and returns similarities
+    """Applies all layers except the first to every sum `left_i + right_j`, and returns similarities
     `(n, m)`."""
     function = _scores_of_maxima if drop is None else _scores_of_sums
 
@@ -172,8 +173,8 @@ def _perceptron_of_sums(left, right, rest, drop, max_bytes):
 
 
 def _scores_of_maxima(left, right, rest, drop, block):
-    """Computes scores `(rows, n)` from `left` `(n, h)` and `right` `(rows, h)`. The linear terms
-    are computed once per vector, not once per pair."""
+    """Computes scores of shape `(rows, n)` from `left` of shape `(n, h)` and `right` of shape
+    `(rows, h)`. Linear terms are computed once for each vector, and not for each pair."""
     kernel, bias, slope = rest.kernels[0], rest.biases[0], rest.slope
     left_product = ops.matmul(left, kernel)  # (n, h')
     right_product = ops.matmul(right, kernel)  # (rows, h')
@@ -187,8 +188,8 @@ def _scores_of_maxima(left, right, rest, drop, block):
 
 
 def _scores_of_sums(left, right, rest, drop, block):
-    """Computes the same scores as `_scores_of_maxima`, but with dropout, and therefore from the
-    sums of all pairs."""
+    """Computes the same scores as `_scores_of_maxima`, but with dropout. Dropout requires the sums
+    of all pairs."""
     return _outputs(_leaky(left[None] + right[:, None], rest.slope), rest, drop, block)
 
 
@@ -203,8 +204,9 @@ def _outputs(units, rest, drop, block):
 
 
 def _in_blocks(scores, y, arguments, width, max_bytes):
-    """Computes `scores(rows of y, block, *arguments)`, shape `(rows, n)`, for each block of rows of
-    `y`, and returns all scores, shape `(n, m)`. The backward pass recomputes each block."""
+    """Calls `scores(rows of y, block, *arguments)` for each block of rows of `y`. A call returns
+    scores of shape `(rows, n)`, and the function returns all scores, shape `(n, m)`. The backward
+    pass recomputes each block."""
     x = arguments[0]
     rows = None
     if max_bytes is not None:
@@ -226,15 +228,15 @@ def _in_blocks(scores, y, arguments, width, max_bytes):
 def _values(weights):
     """Returns the values of variables.
 
-    TensorFlow does not accept variables in a custom gradient. Variables also make a loop stateful,
-    so that the loop runs even if its result is not used.
+    The values are needed because TensorFlow does not accept variables in a custom gradient. In
+    addition, a loop with variables is stateful, so it runs even if its result is not used.
     """
     return [weight[...] for weight in weights]
 
 
 def _filled(rest, weights):
-    """Returns the layers `rest` with new weights. `weights` holds all kernels, followed by all
-    biases."""
+    """Returns a copy of the layers `rest` with new weights. `weights` holds all kernels, followed
+    by all biases."""
     count = len(rest.kernels)
     return Perceptron(weights[:count], weights[count:], rest.slope)
 

@@ -1,4 +1,4 @@
-"""Similarities and distances of vectors."""
+"""Computes similarities and distances of vectors."""
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from keras_dml.geometry.numerics import at_least_float32, mean, widest
 
 SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero
 SMALLEST_VARIANCE = 1e-12  # variance of an anchor that is constant over its features
-# Up to this size, computing differences is as fast as a matrix product (tests/bench/losses).
+# Up to this size, differences are computed as fast as a matrix product (tests/bench/losses).
 DIFFERENCES_BYTES = 2**20
-# Rounding error in machine epsilons. For equal rows of 4 to 2,080 features it was at most 9.
+# Rounding error as a multiple of machine epsilon. For equal rows with 4 to 2,080 features, the
+# measured multiple was at most 9.
 PRODUCT_NOISE = 16
 
 
@@ -28,34 +29,34 @@ def unit(x: Tensor) -> Tensor:
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all inner products, shape `(n, m)`, of vectors `(n, features)` and
+    """Computes all inner products, shape `(n, m)`, between vectors `(n, features)` and vectors
     `(m, features)`."""
     return linalg.matmul_transposed(*widest(x, y))
 
 
 def cosine(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all cosines in [-1, 1], shape `(n, m)`, of vectors `(n, features)` and
+    """Computes all cosines in [-1, 1], shape `(n, m)`, between vectors `(n, features)` and vectors
     `(m, features)`."""
     return inner(unit(x), unit(y))
 
 
 def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all squared Euclidean distances, which are exactly 0 between equal rows.
+    """Computes all squared Euclidean distances. The distance between equal rows is exactly 0.
 
-    If `x` has one row, or if all differences take at most 1 MiB, the distances are computed from
-    differences, to machine precision. Otherwise the distances are computed from a matrix of inner
-    products. This method is twenty times faster but less accurate. In float32 the error of a
-    squared distance is then about `1e-6 (|x|^2 + |y|^2)`, where the mean of `x` is subtracted from
-    x and y. Squared distances below this error count as 0. So two vectors count as equal if they
-    are closer to each other than a thousandth of their distance from the mean. In float64 this
-    fraction is 6e-8 instead of a thousandth.
+    If `x` has one row, or if all differences need at most 1 MiB, the distances are computed from
+    differences, with machine precision. Otherwise, the mean of the rows of `x` is subtracted from
+    `x` and `y`, and the distances are computed from inner products. The computation from inner
+    products is twenty times as fast, but less accurate. In float32, the error of a squared distance
+    is then about `1e-6 (|x|^2 + |y|^2)`. Squared distances below this error count as 0. Therefore,
+    two vectors count as equal if they are closer to each other than a thousandth of their distance
+    from the mean. In float64, this fraction is 6e-8 instead of a thousandth.
 
     Args:
         x: Vectors, shape `(n, features)`.
         y: Vectors, shape `(m, features)`, in the same units as `x`.
 
     Returns:
-        Squared distances, shape `(n, m)`, non-negative.
+        Non-negative squared distances, shape `(n, m)`.
     """
     within = y is x and not gradients.has_forward_mode()
     x, y = widest(x, y)
@@ -71,8 +72,8 @@ def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
 
 @ops.custom_gradient
 def _squares_within(x):
-    """Computes squared distances between all rows of `x`. The gradient takes one matrix product
-    instead of two."""
+    """Computes squared distances between all rows of `x`. The gradient needs only one matrix
+    product instead of two."""
     squares, lost = _squares_by_product(x, x)
 
     def gradient(*args, upstream=None):
@@ -84,8 +85,8 @@ def _squares_within(x):
 
 
 def _squares_by_product(x, y):
-    """Computes squared distances, and a mask of the distances below the rounding error. Each tensor
-    has shape `(n, m)`."""
+    """Computes squared distances, and a mask that is True for distances below the rounding error.
+    Each tensor has shape `(n, m)`."""
     lengths = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
     squares = lengths - 2 * inner(x, y)
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
@@ -94,14 +95,14 @@ def _squares_by_product(x, y):
 
 
 def euclidean(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all Euclidean distances, which are 0 with gradient 0 between equal rows.
+    """Computes all Euclidean distances. Between equal rows, the distance and its gradient are 0.
 
     Args:
         x: Vectors, shape `(n, features)`.
         y: Vectors, shape `(m, features)`, in the same units as `x`.
 
     Returns:
-        Distances, shape `(n, m)`, in the units of the vectors. See `squared_euclidean` for the
+        Distances, shape `(n, m)`, in the units of the vectors. `squared_euclidean` describes the
         precision.
     """
     squares = squared_euclidean(x, y)
@@ -110,19 +111,19 @@ def euclidean(x: Tensor, y: Tensor) -> Tensor:
 
 
 def snr(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features
-    (Yuan2019).
+    """Computes all signal-to-noise-ratio distances, `var(y_j - x_i) / var(x_i)` with variances over
+    the features (Yuan2019).
 
-    The distance is not symmetric: rows of `x` are anchors, and the variance of an anchor is the
-    signal. If an anchor is constant over its features, the divisor is 1e-12 and has no gradient.
+    The distance is not symmetric. Rows of `x` are anchors, and the signal is the variance of an
+    anchor. If all features of an anchor are equal, the divisor is 1e-12 and has no gradient.
 
     Args:
         x: Anchors, shape `(n, features)`.
         y: Vectors, shape `(m, features)`.
 
     Returns:
-        Non-negative distances, shape `(n, m)`, without unit. A distance is 0 if `y_j - x_i` is
-        constant.
+        Non-negative distances without a unit, shape `(n, m)`. A distance is 0 if all features of
+        `y_j - x_i` are equal.
     """
     x, y = widest(x, y)
     x, y = (rows - mean(rows, axis=1, keepdims=True) for rows in (x, y))

@@ -1,4 +1,4 @@
-"""Functions that check the weights of weighted means and scale them to the sum 1."""
+"""Checks the weights of weighted means, and scales them so that their sum is 1."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from keras_dml._typing import ArrayLike, Tensor
 
 
 def normalized(weights: ArrayLike | None, count: int, what: str) -> np.ndarray:
-    """Scales weights to the sum 1, with NumPy in float64.
+    """Scales weights so that their sum is 1, with NumPy in float64.
 
     Args:
         weights: Non-negative weights, shape `(count,)`. None means equal weights.
         count: Number of weights.
-        what: Plural name of the weighted objects, for the error message.
+        what: Plural noun for the weighted objects, for the error message.
 
     Raises:
         TypeError: If the weights are not real numbers.
@@ -31,13 +31,13 @@ def normalized(weights: ArrayLike | None, count: int, what: str) -> np.ndarray:
 
 
 def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Tensor:
-    """Scales weights to the sum 1 along the last axis.
+    """Scales weights so that they sum to 1 along the last axis.
 
     Args:
         weights: Non-negative weights, shape `(..., count)`. None means equal weights. A compiled
-            step cannot check the values of weights, and gives NaN for invalid weights.
-        like: Tensor with the shape `(..., count)` and the dtype of the result.
-        what: Plural name of the weighted objects, for the error message.
+            step cannot check the values of weights, so the result is NaN if weights are invalid.
+        like: Tensor with shape `(..., count)`. The result has the dtype of this tensor.
+        what: Plural noun for the weighted objects, for the error message.
 
     Raises:
         TypeError, ValueError: If `normalized` does not accept the weights, or the leading axes do
@@ -71,6 +71,6 @@ def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Ten
 
 def _message(count, what, received):
     return (
-        f"`weights` must be non-negative, one for each of the {count} {what}, and not all 0. "
-        f"Received {received}."
+        f"`weights` must hold one non-negative number for each of the {count} {what}. At least one "
+        f"weight must be above 0. Received {received}."
     )

@@ -176,7 +176,10 @@ X, Y = np.arange(12.0).reshape(6, 2), ["a", "a", "a", "b", "b", "b"]
         (dict(distance=None), "either `similarity`.*or `distance`"),
         (dict(similarity=lambda q, p: q @ p.T), "either `similarity`.*or `distance`"),
         (dict(distance="precomputed"), "distance='precomputed'.*either `similarity`"),
-        (dict(distance=None, similarity=lambda q, p: q[:, :1]), "`similarity` must give one value"),
+        (
+            dict(distance=None, similarity=lambda q, p: q[:, :1]),
+            "`similarity` must return one value",
+        ),
         (
             dict(distance=lambda q, p: np.full((len(q), len(p)), np.nan)),
             "`scores` must be finite",

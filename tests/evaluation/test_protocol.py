@@ -242,7 +242,7 @@ def test_trials_of_all_draws_go_into_verification_with_their_people():
         ({"n": (1, 6)}, "from 1 to `observed` = 5.*Raise `observed`"),
         ({"n": ()}, "from 1 to `observed`"),
         ({"n": (0,)}, "from 1 to `observed`"),
-        ({"repetitions": 1}, "`repetitions` >= 2"),
+        ({"repetitions": 1}, "`repetitions` = 1"),
         ({"fractions": (1.5,)}, "at most 1"),
         ({"fractions": (0.0,)}, "above 0"),
         ({"observed": 9}, "more than 9 recordings"),

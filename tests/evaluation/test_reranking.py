@@ -181,7 +181,7 @@ X = np.arange(8.0).reshape(4, 2)
         (
             lambda: nearest_entries(X, distance=TwoStages(lambda x, y: x), k=1),
             ValueError,
-            r"`similarity` must give one value for each pair, here shape \(4, 4\)",
+            r"`similarity` must return one value for each pair, here an array of shape \(4, 4\)",
         ),
         (
             lambda: nearest_entries(X, distance=TwoStages(lambda x, y: x @ y.T * np.nan), k=1),

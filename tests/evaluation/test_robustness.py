@@ -390,8 +390,8 @@ def test_progress_is_shown_per_restart(monkeypatch):
 @pytest.mark.parametrize(
     "make, part",
     [
-        (lambda: attacks.PGD(8.0), "8 of 255 gray levels pass `8 / 255`"),
-        (lambda: attacks.FGSM("8/255"), "8 of 255 gray levels pass `8 / 255`"),
+        (lambda: attacks.PGD(8.0), "8 of 255 gray levels, pass `8 / 255`"),
+        (lambda: attacks.FGSM("8/255"), "8 of 255 gray levels, pass `8 / 255`"),
         (lambda: attacks.PGD(0.1, 0), "`steps` must be an integer"),
         (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be an integer"),
         (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),
@@ -416,7 +416,7 @@ def test_wrong_inputs_labels_and_lists_are_refused():
         ((x * np.nan, y, [fgsm]), "must lie in"),
         ((x[:0], y[:0], [fgsm]), "at least one example"),
         ((x, y[:2], [fgsm]), "one class id for each example"),
-        ((x, y.astype(float), [fgsm]), "integers from 0"),
+        ((x, y.astype(float), [fgsm]), "integers of at least 0"),
         ((x, y + 1, [fgsm]), "class ids from 0 to 1"),
         ((x, y, [fgsm, attacks.FGSM(0.2)]), "more than once: \\['FGSM'\\]"),
         ((x, y, [attacks.FGSM(0.1, source="dol")]), "only one output"),

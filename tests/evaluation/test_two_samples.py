@@ -217,7 +217,7 @@ X = np.arange(6.0).reshape(3, 2)
         (dict(y=X[:, :1]), r"\(3, 2\).*\(3, 1\)"),
         (dict(x=X[:, 0], y=X[:, 0]), r"shapes \(m, ...\)"),
         (dict(x=np.where(X == 2, np.nan, X)), "`x and y` must be finite"),
-        (dict(similarity=lambda a, b: a), "`similarity` must give one value for each pair"),
+        (dict(similarity=lambda a, b: a), "`similarity` must return one value for each pair"),
         (dict(similarity=lambda a, b: a @ b.T * np.nan), "`similarities` must be finite"),
         (dict(permutations=0), "`permutations` must be at least 1"),
         (dict(symmetry="none"), "must be one of .*'mean'.* Received 'none'"),

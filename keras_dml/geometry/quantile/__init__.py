@@ -1,4 +1,4 @@
-"""Quantile functions that represent distributions and are linear between shared knots
+"""Computes quantile functions, which represent distributions and are linear between shared knots
 (Abdelwahab2019)."""
 
 import lazy_loader

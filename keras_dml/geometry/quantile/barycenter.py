@@ -1,4 +1,4 @@
-"""Mixtures and Wasserstein barycenters of quantile functions, computed with NumPy in float64."""
+"""Computes mixtures and Wasserstein barycenters of quantile functions, with NumPy in float64."""
 
 import numpy as np
 
@@ -10,16 +10,16 @@ ROUNDING = 1e-12  # rounding error of a probability that is a sum of weights in 
 
 
 def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarray:
-    """Computes the quantile function of a mixture: the distribution of all steps of several
-    segments of a recording.
+    """Computes the quantile function of a mixture, which is the distribution of all steps in
+    several segments of a recording.
 
-    The distribution function F of the mixture is the mean of the segments' distribution functions,
-    weighted by their numbers of steps. The exact quantile function `inf {x : F(x) >= s_i}` is
-    evaluated at the knots `s_i`.
+    The distribution function F of the mixture is a weighted mean of the segments' distribution
+    functions. The weights are the segments' numbers of steps. The result holds the exact values of
+    the quantile function, `inf {x : F(x) >= s_i}`, at the knots `s_i`.
 
     Args:
-        values: Quantile function of each segment at the knots, shape `(segments, filters, knots)`,
-            in units of the filters.
+        values: Values of each segment's quantile function at the knots, shape
+            `(segments, filters, knots)`, in units of the filters.
         counts: Number of steps of each segment, shape `(segments,)`.
         knots: Ascending knots, shape `(knots,)`.
 
@@ -27,7 +27,7 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
         Values at the knots, shape `(filters, knots)`.
 
     Raises:
-        ValueError: If the shapes do not fit or a count is not positive.
+        ValueError: If the shapes do not fit together or a count is not positive.
 
     Example:
         >>> low, high = [[[0.0, 1.0, 2.0]], [[10.0, 11.0, 12.0]]]
@@ -37,28 +37,32 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
     values, counts, knots = (np.asarray(a, np.float64) for a in (values, counts, knots))
     if values.ndim != 3 or counts.shape != values.shape[:1] or knots.shape != values.shape[2:]:
         raise ValueError(
-            "`values` must have shape (segments, filters, knots), `counts` (segments,) and `knots` "
-            f"(knots,). Received {values.shape}, {counts.shape} and {knots.shape}."
+            "`values` must have shape (segments, filters, knots), `counts` shape (segments,) and "
+            f"`knots` shape (knots,). Received {values.shape}, {counts.shape} and {knots.shape}."
         )
     if not (counts > 0).all():
-        raise ValueError(f"`counts` must be positive numbers of steps. Received {counts.tolist()}.")
+        raise ValueError(
+            "`counts` must hold the number of steps of each segment. All counts must be positive. "
+            f"Received {counts.tolist()}."
+        )
     fractions = counts / counts.sum()
     filters = range(values.shape[1])
     return np.stack([_mixture_quantiles(values[:, k], fractions, knots) for k in filters])
 
 
 def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) -> np.ndarray:
-    """Computes the Wasserstein barycenter, which minimizes the weighted sum of p-th powers of the
-    distances.
+    """Computes the Wasserstein barycenter, which minimizes a weighted sum of the p-th powers of its
+    distances to the embeddings.
 
-    For p = 2 the barycenter is exactly the weighted mean at each knot. For p = 1 it is the weighted
-    median, which is exact between two knots if no two quantile functions cross there. If every
-    number between two values is a median, the result is the mean of the two values.
+    For p = 2 the barycenter is exactly the weighted mean at each knot. For p = 1 the barycenter is
+    the weighted median at each knot. Between two knots, the result is exact if no two quantile
+    functions cross there. If every number between two values is a median, the result is the mean of
+    the two values.
 
     Args:
         values: Values at shared knots, shape `(embeddings, filters, knots)`.
-        weights: Non-negative weights, shape `(embeddings,)`, which are scaled to the sum 1.
-            Default: equal weights.
+        weights: Non-negative weights, shape `(embeddings,)`. The weights are scaled so that their
+            sum is 1. Default: equal weights.
         p: Order of the distance, 1 or 2.
 
     Returns:
@@ -66,7 +70,8 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
 
     Raises:
         TypeError: If the values or the weights are not real numbers.
-        ValueError: If `p` is neither 1 nor 2, `values` is empty, or the weights do not fit.
+        ValueError: If `p` is neither 1 nor 2, `values` is empty, or the weights do not fit the
+            other arguments.
 
     Example:
         >>> barycenter([[[0.0, 1.0, 2.0]], [[3.0, 5.0, 10.0]]], p=2)
@@ -119,7 +124,7 @@ def _mixture_quantiles(values, fractions, knots):
 
 def _distribution(values, knots, points, side):
     """Computes the distribution function of a piecewise-linear quantile function at the points x.
-    `side` selects F(x-) (`"left"`) or F(x) (`"right"`)."""
+    `side` is `"left"` for the limit F(x-) from the left, and `"right"` for F(x)."""
     end = np.searchsorted(values, points, side=side)
     segment = np.clip(end, 1, len(values) - 1)
     rise = values[segment] - values[segment - 1]

@@ -1,10 +1,10 @@
-"""Kullback-Leibler and Jensen-Shannon divergences of quantile functions, for comparison with
-Wasserstein distances.
+"""Computes Kullback-Leibler and Jensen-Shannon divergences of quantile functions, for comparison
+with Wasserstein distances.
 
-Divergences compare densities, not values. For disjoint supports the Jensen-Shannon divergence is
-log 2 with gradient 0 for every gap between the supports, while the Wasserstein distance grows with
-the gap (Abdelwahab2019, section 4.1). The functions use NumPy and serve figures and tests, not
-training.
+Divergences compare densities, not values. If the supports of two distributions are disjoint, the
+Jensen-Shannon divergence is log 2 with gradient 0, and does not depend on the gap between the
+supports. The Wasserstein distance grows with the gap (Abdelwahab2019, section 4.1). The functions
+use NumPy. The functions are made for figures and tests, not for training.
 
 >>> knots, x = np.array([0, 0.5, 1]), np.array([0.0, 0.5, 1.0])
 >>> [round(jensen_shannon(x, x + gap, knots), 3) for gap in (0.5, 1, 2, 4)]
@@ -24,9 +24,9 @@ def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray
     """Computes the Kullback-Leibler divergence KL(x || y) of quantile functions of one filter, in
     nats.
 
-    Between two knots the probability mass is spread evenly. Equal values at neighboring knots are
-    an atom (a point with positive probability). The divergence is infinite if `x` has an atom where
-    `y` has no atom.
+    The probability mass between two knots is spread evenly. If neighboring knots have equal values,
+    the distribution has an atom (a point with positive probability). The divergence is infinite if
+    `x` has an atom where `y` has no atom.
 
     Args:
         x: Values at the knots, shape `(..., knots)`.
@@ -34,8 +34,8 @@ def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Divergences, shape `(...)`, or a float for two functions, which are infinite if `x` has mass
-        where `y` has no mass.
+        Divergences, shape `(...)`, or a float for two functions. A divergence is infinite if `x`
+        has mass where `y` has no mass.
 
     Raises:
         ValueError: If the arguments do not have the same number of knots.
@@ -64,7 +64,8 @@ def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray |
 
 
 def jensen_shannon_distance(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
-    """Computes a metric, the sum over filters of the square root of the Jensen-Shannon divergence.
+    """Computes a distance that is a metric. The square roots of the filters' Jensen-Shannon
+    divergences are summed.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -82,14 +83,15 @@ def _number(array):
 
 
 def _masses(x, y, knots):
-    """Computes the probability masses of `x` and of `y`, each of shape `(..., cells + atoms)`:
-    first in every cell between neighboring breakpoints, then in every atom."""
+    """Computes the probability masses of `x` and of `y`, each of shape `(..., cells + atoms)`. The
+    masses of the cells between neighboring breakpoints come first, and the masses of the atoms
+    follow."""
     x, y, knots = (np.asarray(array, np.float64) for array in (x, y, knots))
     width = np.diff(knots)
     if knots.ndim != 1 or {x.shape[-1:], y.shape[-1:]} != {knots.shape}:
         raise ValueError(
-            "`x`, `y` and `knots` must have the same number of knots, shapes (..., knots) and "
-            f"(knots,). Received shapes {x.shape}, {y.shape} and {knots.shape}."
+            "`x` and `y` must have shape (..., knots), and `knots` must have shape (knots,), with "
+            f"the same number of knots. Received shapes {x.shape}, {y.shape} and {knots.shape}."
         )
     x, y = np.broadcast_arrays(x, y)
     leading, count = x.shape[:-1], len(knots)

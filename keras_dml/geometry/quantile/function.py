@@ -1,8 +1,9 @@
-"""Empirical quantile functions of activations, evaluated at knots (Abdelwahab2019, Eqs. 1-5).
+"""Computes empirical quantile functions of activations at knots (Abdelwahab2019, Eqs. 1-5).
 
-The quantile function `Q~` of one filter in a recording of N steps has the n-th smallest activation
-as its value at `r = (n - 1) / N`. `Q-bar` is the linear interpolation of `Q~` between the knots
-`0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`. The values of `Q-bar` at the knots are the embedding.
+Let `Q~` be the quantile function of one filter in a recording with N steps. The value of `Q~` at
+`r = (n - 1) / N` is the n-th smallest activation. `Q-bar` is the linear interpolation of `Q~`
+between the knots `0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`. The values of `Q-bar` at the knots are the
+embedding.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from keras_dml.geometry.quantile.order import positions
 
 
 def initial_alpha(knots: int) -> np.ndarray:
-    """Computes the weights of evenly spaced knots, `sigmoid(alpha_i) = i / (M + 1)`.
+    """Computes weights that give evenly spaced knots, so that `sigmoid(alpha_i) = i / (M + 1)`.
 
     Args:
         knots: Number M of learned knots.
@@ -27,8 +28,8 @@ def initial_alpha(knots: int) -> np.ndarray:
 
 
 def knots(alpha: Tensor) -> Tensor:
-    """Computes ascending knots in [0, 1] from unconstrained weights (Abdelwahab2019, borders after
-    Eq. 2).
+    """Computes ascending knots in [0, 1] from unconstrained weights. Abdelwahab2019 calls the knots
+    borders (after Eq. 2).
 
     The knots do not depend on the order of the weights.
 
@@ -36,7 +37,7 @@ def knots(alpha: Tensor) -> Tensor:
         alpha: Weights, shape `(M,)`.
 
     Returns:
-        Ascending knots that start with 0 and end with 1, shape `(M + 2,)`.
+        Ascending knots from 0 to 1, shape `(M + 2,)`.
     """
     inner = ops.sigmoid(ops.sort(alpha))
     return ops.concatenate([ops.zeros((1,), inner.dtype), inner, ops.ones((1,), inner.dtype)])
@@ -45,22 +46,23 @@ def knots(alpha: Tensor) -> Tensor:
 def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = False) -> Tensor:
     """Computes the empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
 
-    N is the number of valid steps of the recording, and `x_[j]` are the sorted activations, of
-    which the last one is repeated. With `h = r N` and `j = min(floor(h), N - 1)` the value is
-    `x_[j] + (h - j)(x_[j+1] - x_[j])`. Gradients reach `x` through the selected steps and `r`
+    N is the number of valid steps in the recording. The activations `x_[j]` are sorted, and the
+    last one is repeated. With `h = r N` and `j = min(floor(h), N - 1)`, the value is
+    `x_[j] + (h - j)(x_[j+1] - x_[j])`. Gradients flow to `x` through the selected steps, and to `r`
     through `h`.
 
     Args:
         x: Activations, shape `(batch, time, filters)`, in units of the filters.
         r: Ascending probabilities in [0, 1], shape `(knots,)`.
-        mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
-        on_host: Whether to sort with NumPy on the host, with TensorFlow only. NumPy is faster on a
-            CPU, but sorting on the host is not a graph operation, so it must not be used for
-            export, XLA or accelerators.
+        mask: Boolean mask of valid steps, shape `(batch, time)`. By default, all steps are valid.
+        on_host: Whether to sort with NumPy on the host. Only TensorFlow supports sorting on the
+            host. Sorting on the host is faster on a CPU, but it is not a graph operation, so do not
+            use it for export, with XLA or on accelerators.
 
     Returns:
-        Values, shape `(batch, filters, knots)`, float32 or wider. All values are NaN for a
-        recording without valid steps, and for a filter with an activation that is NaN or infinite.
+        Values, shape `(batch, filters, knots)`, float32 or wider. If a recording has no valid
+        steps, all its values are NaN. If an activation of a filter is NaN or infinite, all values
+        of the filter are NaN.
     """
     x = ops.transpose(at_least_float32(x), (0, 2, 1))  # (batch, filters, time)
     r = ops.cast(r, x.dtype)
@@ -79,7 +81,7 @@ def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = 
     steps = positions(x, ranks, on_host)  # (batch, filters, 2 knots)
     low, high = ops.split(ops.take_along_axis(x, steps, axis=-1), 2, axis=-1)
     values = low + (position - lower) * (high - low)  # (batch, filters, knots)
-    # Sorting values that include NaN gives an arbitrary order, at least in TensorFlow.
+    # If values include NaN, sorting them gives an arbitrary order, at least in TensorFlow.
     whole = ops.all(ops.abs(x) <= _largest(x), axis=-1, keepdims=True)  # (batch, filters, 1)
     if mask is not None:
         whole = ops.logical_and(whole, count > 0)
@@ -87,8 +89,8 @@ def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = 
 
 
 def evaluate(values: ArrayLike, knots: ArrayLike, r: ArrayLike) -> np.ndarray:
-    """Evaluates the quantile function `Q-bar`, which is linear between the knots, at any
-    probabilities (Abdelwahab2019, Eq. 2).
+    """Evaluates the quantile function `Q-bar` at the probabilities `r` (Abdelwahab2019, Eq. 2).
+    `Q-bar` is linear between the knots.
 
     Args:
         values: NumPy array of values at the knots, shape `(..., knots)`.

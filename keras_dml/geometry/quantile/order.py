@@ -1,4 +1,4 @@
-"""Positions of the order statistics of a sample."""
+"""Finds the positions of the order statistics of a sample."""
 
 import concurrent.futures
 import os
@@ -12,15 +12,15 @@ WORTH_THREADS = 100_000  # number of values below which starting threads takes l
 
 
 def positions(x: Tensor, ranks: Tensor, on_host: bool = False) -> Tensor:
-    """Finds the time steps at which the activations of given ranks lie. The result has no gradient.
+    """Finds the time steps of the activations that have given ranks. The result has no gradient.
 
-    Values taken at these positions have the same gradient as values of a sort, but the backward
-    pass touches the selected steps only.
+    Activations at the returned positions have the same gradient as sorted activations. The backward
+    pass, however, processes only the selected steps.
 
     Args:
         x: Samples, shape `(batch, filters, time)`.
         ranks: Zero-based ranks, int32, shape `(batch, 1, ranks)`.
-        on_host: Whether to use NumPy's sort in several threads, with TensorFlow only.
+        on_host: Whether to use NumPy's sort in several threads. Only TensorFlow supports it.
 
     Returns:
         Positions, int32, shape `(batch, filters, ranks)`.
@@ -42,7 +42,7 @@ def _numpy_positions(x, ranks):
     if x.size < WORTH_THREADS:
         return _pick(x, ranks).reshape(shape)
     parts = os.cpu_count() or 1
-    # NumPy's sort releases the lock of the interpreter.
+    # NumPy's sort releases the interpreter lock (GIL).
     with concurrent.futures.ThreadPoolExecutor(parts) as pool:
         picked = list(pool.map(_pick, np.array_split(x, parts), np.array_split(ranks, parts)))
     return np.concatenate(picked).reshape(shape)
@@ -51,8 +51,9 @@ def _numpy_positions(x, ranks):
 def _pick(x, ranks):
     """Finds the positions of the ranks in each row.
 
-    For float32 it sorts 64-bit words with the value in the upper half and the position in the lower
-    half, because NumPy's `sort` uses SIMD instructions but `argsort` does not.
+    For float32, the function sorts 64-bit words, with the value in the upper half and the position
+    in the lower half. Sorting such words is faster, because NumPy's `sort` uses SIMD instructions,
+    but `argsort` does not.
     """
     if x.dtype != np.float32:
         return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)

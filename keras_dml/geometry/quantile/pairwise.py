@@ -1,16 +1,18 @@
-"""All 1-Wasserstein distances of two sets and their gradient, computed in few passes over memory.
+"""Computes all 1-Wasserstein distances between two sets, and their gradient, in few passes over
+memory.
 
-The distance of two embeddings is a sum with one term for each segment of each filter. With the
-differences u and v of the two embeddings at the ends of a segment, `q = |u| + |v|` and
-`ratio = (u + v) / q`, the mean absolute difference on the segment is `((u + v) ratio + q) / 4`, for
-equal and for opposite signs of u and v. The derivative in u is
-`ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative in v follows by swapping u and v. A
-compiler fuses several terms into one loop, so that no intermediate values of pairs are stored. The
-mean is homogeneous: it equals u times the derivative in u plus v times the derivative in v. So the
-gradient in the knots needs no additional pass over the pairs.
+The distance between two embeddings is a sum with one term for each segment of each filter. Let u
+and v be the differences between the two embeddings at the ends of a segment. With `q = |u| + |v|`
+and `ratio = (u + v) / q`, the mean absolute difference on the segment is `((u + v) ratio + q) / 4`.
+The formula holds for equal and for opposite signs of u and v. The derivative with respect to u is
+`ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative with respect to v follows if u and v are
+swapped. A compiler fuses several terms into one loop, so that no intermediate values are stored for
+the pairs. The mean absolute difference is homogeneous, so it equals u times its derivative with
+respect to u, plus v times its derivative with respect to v. Therefore, the gradient with respect to
+the knots needs no additional pass over the pairs.
 
-Compiling takes about a second for each pair of set sizes, so sets are padded to a few allowed
-sizes.
+Compiling takes about a second for each new combination of the two set sizes, so sets are padded to
+a few allowed sizes.
 """
 
 import functools
@@ -26,8 +28,8 @@ TOGETHER = 8  # number of terms that one pass adds; more are not faster
 
 
 def pairwise_1(x: Tensor, y: Tensor, knots: Tensor) -> Tensor:
-    """Computes 1-Wasserstein distances between two sets of embeddings (Abdelwahab2019, Eq. 9, p =
-    1).
+    """Computes 1-Wasserstein distances between two sets of embeddings (Eq. 9 of Abdelwahab2019 with
+    p = 1).
 
     Args:
         x: Values at the knots, shape `(n, filters, knots)`.
@@ -79,20 +81,20 @@ def _gradients(x, y, knots, upstream):
 
 
 def _gradient_of_one(x, y, width, upstream):
-    """Computes the gradient in `x`, and the contribution of `x` to the gradient in the widths of
-    the segments.
+    """Computes the gradient with respect to `x`, and the part that `x` adds to the gradient with
+    respect to the widths of the segments.
 
     Args:
         x: Set whose gradient is computed, shape `(n, filters, knots)`.
         y: The second set, shape `(m, filters, knots)`.
-        width: Widths of the segments between points, shape `(points - 1,)`.
-        upstream: Gradient in the distances, transposed, shape `(m, n)`.
+        width: Widths of the segments between neighboring points, shape `(points - 1,)`.
+        upstream: Gradient with respect to the distances, transposed to shape `(m, n)`.
     """
     shape = ops.shape(x)
     x, y = _points(x), _points(y)
     in_left, in_right = _derivatives(x, y, upstream)  # (points - 1, n) each
-    # Values are relative to a common center, because the contributions of the two sets would cancel
-    # if the values were far from 0.
+    # A common center is subtracted from the values. Without a common center, the contributions of
+    # the two sets would cancel if the values were far from 0.
     from_center = x - (mean(x, axis=1) + mean(y, axis=1))[:, None] / 2
     in_width = ops.sum(from_center[:-1] * in_left + from_center[1:] * in_right, axis=1)
     in_left, in_right = width[:, None] * in_left, width[:, None] * in_right
@@ -101,8 +103,9 @@ def _gradient_of_one(x, y, width, upstream):
 
 
 def _derivatives(x, y, upstream):
-    """Computes derivatives of every segment's mean in its left and in its right end, summed over
-    the rows of `y` with weights `upstream`. Returns two tensors `(points - 1, n)`."""
+    """Computes the derivatives of every segment's mean absolute difference with respect to the left
+    end and the right end. The derivatives are multiplied by `upstream` and summed over the rows of
+    `y`. Returns two tensors `(points - 1, n)`."""
     near, far = _both_ways(x)
     y_near, y_far = _both_ways(y)
 
@@ -116,21 +119,22 @@ def _derivatives(x, y, upstream):
 
 
 def _both_ways(points):
-    """Returns near ends and far ends of all segments: first the left ends are near, then the right
-    ends."""
+    """Returns the near ends and the far ends of all segments. In the first half of each result the
+    left ends are the near ends, and in the second half the right ends are the near ends."""
     left, right = points[:-1], points[1:]
     return ops.concatenate([left, right]), ops.concatenate([right, left])
 
 
 def _points(x):
-    """Reshapes `(n, filters, knots)` to `(points, n)`, filter by filter."""
+    """Reshapes `(n, filters, knots)` to `(points, n)`, where the points of each filter stay
+    together."""
     rows, filters, knots = ops.shape(x)
     return ops.transpose(ops.reshape(x, (rows, filters * knots)))
 
 
 def _widths(knots, filters):
-    """Returns the widths of the segments between points, shape `(points - 1,)`. The segment between
-    two filters has width 0."""
+    """Returns the widths of the segments between neighboring points, shape `(points - 1,)`. The
+    segment between two filters has width 0."""
     return ops.tile(ops.pad(knots[1:] - knots[:-1], [[0, 1]]), [filters])[:-1]
 
 
@@ -138,9 +142,10 @@ def _summed(term, arrays, zeros):
     """Computes the sum of `term(*slices)` over the leading axis of the arrays.
 
     Args:
-        term: Function that takes one slice of each array, and returns 0 if all slices are 0.
+        term: Function that takes one slice of each array. The function must return 0 if all slices
+            are 0.
         arrays: Tensors whose leading axes have equal lengths.
-        zeros: Zeros in the shape of a term.
+        zeros: Zeros, same shape as a term.
     """
     parts = [chunks.in_blocks(array, TOGETHER) for array in arrays]
 

@@ -1,11 +1,12 @@
-"""Contributions of segments of the quantile functions and of time steps to a Wasserstein distance,
-computed with NumPy in float64.
+"""Computes how much each segment of the quantile functions and each time step contributes to a
+Wasserstein distance, with NumPy in float64.
 
-In one dimension the optimal transport plan moves the mass at level r of distribution Q to level r
-of distribution Q'. The cost `|Q(r) - Q'(r)|^p` is the sum `f(Q(r)) + g(Q'(r))` of two potentials,
-where `f' = p |Q - Q'|^(p - 1) sign(Q - Q')` (Villani2009, Theorem 5.10). The potentials show which
-steps make two recordings different: removing a step lowers the distance by the step's potential, to
-first order.
+In one dimension, the optimal transport plan moves the mass at the quantile Q(r) of one distribution
+to the quantile Q'(r) of the other distribution. The cost `|Q(r) - Q'(r)|^p` is the sum
+`f(Q(r)) + g(Q'(r))` of two potentials, where the derivative of f is
+`f' = p |Q - Q'|^(p - 1) sign(Q - Q')` (Villani2009, Theorem 5.10). The potentials show which steps
+make two recordings different. To first order, removing a step lowers the distance by the step's
+potential.
 """
 
 import numpy as np
@@ -19,7 +20,8 @@ NEAR = 1e-7  # relative difference of two gaps below which the derivative replac
 
 
 def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) -> np.ndarray:
-    """Computes how much each segment between knots of each filter contributes to the distance.
+    """Computes how much each segment between two knots contributes to the distance, for each
+    filter.
 
     Args:
         x: Values at the knots, shape `(filters, knots)`.
@@ -28,9 +30,9 @@ def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) ->
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Non-negative array of shape `(filters, knots - 1)`, whose sum is the distance. Within a
-        filter, contributions are proportional to the segments' contributions to the p-th power of
-        the filter's distance.
+        Non-negative array of shape `(filters, knots - 1)`. The sum of all entries is the distance.
+        Within a filter, contributions are proportional to the segments' contributions to the p-th
+        power of the filter's distance.
 
     Example:
         >>> segment_parts([[0.0, 1.0, 4.0]], [[2.0, 1.0, 3.0]], [0, 0.5, 1])
@@ -44,24 +46,24 @@ def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) ->
 def rank_parts(
     x: ArrayLike, y: ArrayLike, knots: ArrayLike, steps: int, p: float = 1
 ) -> np.ndarray:
-    """Computes how much each time step of one recording contributes to half the distance, per
+    """Computes how much each time step of one recording contributes to the distance, for each
     filter.
 
-    The potentials are shifted so that the steps of each recording contribute half of the distance.
-    For p = 1 and to first order, removing a step lowers the distance by the step's contribution
-    minus the mean contribution in the filter. A contribution may be negative.
+    The potentials are shifted so that the contributions of each recording's steps sum to half the
+    distance. For p = 1, removing a step lowers the distance by the step's contribution minus the
+    filter's mean contribution, to first order. A contribution may be negative.
 
     Args:
-        x: Values at the knots of the recording, shape `(filters, knots)`.
-        y: Values at the same knots of the other recording, same shape.
+        x: Values of the recording at the knots, shape `(filters, knots)`.
+        y: Values of the other recording at the same knots, same shape.
         knots: Ascending knots, shape `(knots,)`.
         steps: Number of time steps of the recording. The step with the j-th smallest activation,
             counted from 0, covers the levels j / steps to (j + 1) / steps.
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Array of shape `(filters, steps)`, whose sum is half the distance. Steps are sorted by
-        ascending activation.
+        Array of shape `(filters, steps)`. The sum of all entries is half the distance. Steps are
+        sorted by ascending activation.
 
     Example:
         >>> rank_parts([[0.0, 0.0, 8.0]], [[0.0, 0.0, 0.0]], [0, 0.5, 1], steps=2)
@@ -87,7 +89,7 @@ def rank_parts(
 
 def _scaled(x, y, p):
     """Divides the gaps of each filter by the filter's largest gap, because powers of small gaps
-    underflow. Returns the scaled gaps and the divisors, which are 1 for p = 1."""
+    underflow. Returns the scaled gaps and the divisors. For p = 1, the divisors are 1."""
     gap = np.asarray(x, np.float64) - np.asarray(y, np.float64)
     largest = np.abs(gap).max(axis=1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) if p > 1 else np.ones_like(largest)
@@ -95,8 +97,8 @@ def _scaled(x, y, p):
 
 
 def _per_cost(costs, scale, p):
-    """Computes the factor that converts a filter's costs, which sum to the p-th power of the scaled
-    distance, to contributions to the distance."""
+    """Computes the factor that converts a filter's costs to contributions to the distance. The
+    costs sum to the p-th power of the scaled distance."""
     power = costs.sum(axis=1, keepdims=True)
     return scale * np.where(power > 0, power, 1.0) ** (1 / p - 1)
 
@@ -106,8 +108,8 @@ def _mean(u, v, p):
 
 
 def _slopes(u, v, mean, p):
-    """Computes `(|v|^p - |u|^p) / (v - u)` and `(mean - |u|^p) / (v - u)`. If u equals v, it
-    computes the limits of these quotients."""
+    """Computes `(|v|^p - |u|^p) / (v - u)` and `(mean - |u|^p) / (v - u)`. If u equals v, the
+    function computes the limits of the two quotients."""
     change, middle = v - u, (u + v) / 2
     near = np.abs(change) <= NEAR * np.maximum(np.abs(u), np.abs(v))
     change = np.where(near, 1.0, change)

@@ -1,10 +1,10 @@
-"""p-Wasserstein distances between quantile functions that are linear between shared knots
+"""Computes p-Wasserstein distances between quantile functions that are linear between shared knots
 (Abdelwahab2019, Eqs. 8-12).
 
-Erratum: The first term of Abdelwahab2019 Eq. 10 has b instead of a (Eq. 12 is right). Eq. 10 also
-divides by differences of slopes, which vanish for identical, shifted or constant recordings. These
-functions instead use the differences u and v at the ends of a segment: `G_p(u, v)` is the integral
-of `|u + t (v - u)|^p` over t in [0, 1].
+Erratum: The first term in Eq. 10 of Abdelwahab2019 contains b, but a is correct (Eq. 12 is
+correct). Eq. 10 also divides by differences of slopes, which are 0 if recordings are identical,
+shifted or constant. The functions of this module therefore use the differences u and v at the ends
+of a segment. `G_p(u, v)` is the integral of `|u + t (v - u)|^p` over t in [0, 1].
 """
 
 import math
@@ -29,26 +29,26 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
-# An eager call with at least this many differences is compiled, because compiling then takes only
+# An eager call is compiled if it computes at least this many differences. Compiling then takes only
 # as long as a few calls.
 FUSED_FROM = 2**22
-# Below this slope the closed form for a real power p loses digits by cancellation. Four terms of
-# the series have an error of 2e-11.
+# If the slope is smaller than this value, the closed form for a real power p loses digits by
+# cancellation. Four terms of the series have an error of 2e-11.
 SERIES_BELOW = 0.1
 
 
 def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
-    """Computes the sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq.
-    9).
+    """Computes p-Wasserstein distances and sums them over filters (Abdelwahab2019, Definition 2,
+    Eq. 9).
 
     The values between two knots are interpolated linearly, as for a continuous signal. POT's
-    `emd2_1d` and SciPy's `wasserstein_distance` compare step functions of samples, so their
-    distances differ for few samples. For example, the samples {0, 1} and {0, 0} have the values (0,
-    1, 1) and (0, 0, 0) at the knots (0, .5, 1). The distance of these samples is .75 here and .5 in
-    POT and SciPy.
+    `emd2_1d` and SciPy's `wasserstein_distance` compare step functions instead, so their distances
+    differ if there are few samples. For example, the quantile functions of the samples {0, 1} and
+    {0, 0} have the values (0, 1, 1) and (0, 0, 0) at the knots (0, .5, 1). The distance between the
+    samples {0, 1} and {0, 0} is .75 here, and .5 in POT and SciPy.
 
-    Infinite values give NaN, unlike in SciPy, because the difference of two infinities is
-    undefined.
+    Unlike in SciPy, the distance is NaN if a value is infinite, because the difference of two
+    infinities is undefined.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`, in units of the filters.
@@ -57,8 +57,8 @@ def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Non-negative distances, shape `(...)`, in units of the filters. If `x` equals `y`, distance
-        and gradient are 0.
+        Non-negative distances, shape `(...)`, in units of the filters. If `x` equals `y`, the
+        distance and its gradient are 0.
 
     Raises:
         ValueError: If `p` is below 1, because the distance is then not a metric.
@@ -80,7 +80,7 @@ def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
 def pairwise(
     x: Tensor, y: Tensor, knots: Tensor, p: float = 1, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes all distances between two sets of embeddings, in blocks of bounded memory
+    """Computes all distances between two sets of embeddings in blocks, so that memory is bounded
     (Abdelwahab2019, Eq. 9).
 
     Args:
@@ -89,10 +89,11 @@ def pairwise(
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
         max_bytes: Largest size of one block of differences, in bytes. About ten blocks of this size
-            exist at a time. For p = 1, in a traced step or for many pairs, XLA computes all
-            distances in one pass without storing differences, except with TensorFlow on a GPU. XLA
-            compiles for about a second, once for each of a few set sizes. A SavedModel traced with
-            XLA needs XLA to run. SavedModels that `keras_dml.export` writes do not need XLA.
+            exist at a time. If p = 1 and the step is traced or there are many pairs, XLA computes
+            all distances in one pass and stores no differences. TensorFlow on a GPU does not use
+            XLA here. XLA compiles once for each of a few set sizes, which takes about a second. If
+            a SavedModel is traced with XLA, it needs XLA to run. SavedModels that
+            `keras_dml.export` writes do not need XLA.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -132,14 +133,14 @@ def _fused(x, y):
 
 
 def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
-    """Computes bounds of the 1-Wasserstein distance from weighted L1 distances between the values
-    at the knots.
+    """Computes bounds of the 1-Wasserstein distance, which are weighted L1 distances between the
+    values at the knots.
 
     With the trapezoid weights c, `upper = sum |c (x - y)|` and
-    `lower = max(sum over filters |sum c (x - y)|, upper / 2)`. `upper` is the L1 distance of `c x`
-    and `c y`, so an index for L1 distances can find candidates. To find the n nearest embeddings,
-    compute the distances of candidates in ascending order of `upper`. Stop when `upper / 2` of the
-    next candidate is not below the n-th smallest distance.
+    `lower = max(sum over filters |sum c (x - y)|, upper / 2)`. `upper` is the L1 distance between
+    `c x` and `c y`, so an index for L1 distances can find candidates. To find the n nearest
+    embeddings, compute the distances to the candidates in ascending order of `upper`. Stop if
+    `upper / 2` for the next candidate is at least as large as the n-th smallest distance.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -171,8 +172,8 @@ def trapezoid_weights(knots: Tensor) -> Tensor:
 
 
 def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
-    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from the differences at
-    its ends (Abdelwahab2019, Eq. 11, in a numerically stable form).
+    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from the differences u
+    and v at its ends. The formula is a numerically stable form of Eq. 11 in Abdelwahab2019.
 
     Args:
         u: Differences at the left ends of the segments.
@@ -196,9 +197,9 @@ def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
 
 
 def _segment_1(half_sum, half_gap):
-    # Let s be the half sum and g the half gap. For equal signs s >= g and the mean is s. For
-    # opposite signs the mean is (s^2 + g^2) / (2 g). With max(s, g) in place of g the second
-    # formula is right for all signs.
+    # Let s be the half sum and g the half gap. For equal signs, s >= g and the mean is s. For
+    # opposite signs, the mean is (s^2 + g^2) / (2 g). If max(s, g) replaces g, the second formula
+    # is correct for all signs.
     larger = ops.maximum(half_sum, half_gap)
     return (half_sum * divide(half_sum, larger) + larger) / 2
 
@@ -248,6 +249,6 @@ def check_order(p: float) -> None:
     """
     if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
         raise ValueError(
-            "`p` must be a real number of at least 1. Below 1 the distance is not a metric. "
-            f"Received p={p!r}."
+            "`p` must be a real number of at least 1. If `p` is below 1, the distance is not a "
+            f"metric. Received p={p!r}."
         )

@@ -1,4 +1,4 @@
-"""Second-order statistics of signals of several channels."""
+"""Computes second-order statistics of signals that have several channels."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Correlations between channels at several time lags."""
+"""Computes correlations between channels at several time lags."""
 
 import numbers
 from collections.abc import Iterable
@@ -14,26 +14,26 @@ from keras_dml.geometry.signals.covariance import centered
 def lagged_correlations(
     x: Tensor, mask: Tensor | None = None, lags: Iterable[int] = (0,), ridge: float = 1e-2
 ) -> tuple[Tensor, Tensor]:
-    """Computes the standard deviation of each channel, and the correlations between all channels at
-    several time lags.
+    """Computes the standard deviation of each channel, and correlations between channels at several
+    time lags.
 
     The correlation `r_l[i, j]` at lag l is the mean of `z[t, i] z[t + l, j]` over pairs of valid
-    steps, where z is the centered signal divided by the standard deviation over all valid steps. A
-    value may lie outside [-1, 1] if few pairs of steps remain. At lag 0 the result contains each
-    pair of different channels once.
+    steps, where z is the centered signal divided by its standard deviation over all valid steps. A
+    correlation may lie outside [-1, 1] if there are few pairs of valid steps. At lag 0, the result
+    contains only one correlation for each pair of different channels.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
         mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
-        lags: Lags, distinct whole numbers of time steps, at least 0.
-        ridge: Number that is added to each variance to lower the correlations of quiet channels, in
-            the squared unit of the signal.
+        lags: Lags in time steps. Lags are different whole numbers of at least 0.
+        ridge: Number that is added to each variance, in the squared unit of the signal. A ridge
+            lowers the correlations of channels with small variances.
 
     Returns:
         Standard deviations, shape `(batch, channels)`, in the unit of the signal, at least
-        `sqrt(ridge)`. Correlations, shape `(batch, pairs)`, lag by lag, without unit. Correlations
-        are 0 at a lag without a pair of valid steps. The two tensors are float32 or wider, and NaN
-        for a signal without valid steps.
+        `sqrt(ridge)`. Correlations without a unit, shape `(batch, pairs)`, ordered by lag.
+        If a lag has no pair of valid steps, its correlations are 0. The two tensors are float32 or
+        wider, and NaN for a signal without valid steps.
 
     Raises:
         ValueError: If the lags, the ridge or the shapes are invalid.
@@ -42,8 +42,8 @@ def lagged_correlations(
     x = at_least_float32(x)
     if len(x.shape) != 3 or x.shape[-1] is None:
         raise ValueError(
-            "`x` must hold signals of known channels, shape (batch, time, channels). Received "
-            f"shape {tuple(x.shape)}."
+            "`x` must hold signals with a known number of channels, shape (batch, time, "
+            f"channels). Received shape {tuple(x.shape)}."
         )
     steps, count = centered(x, mask)
     steps = nan_unless(count >= 1, steps)
@@ -68,8 +68,8 @@ def check_lags(lags: Iterable[int]) -> tuple[int, ...]:
     whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in values]
     if not values or not all(whole) or min(values) < 0 or len(set(values)) < len(values):
         raise ValueError(
-            "`lags` must be different whole numbers of steps of at least 0, such as (0, 4, 8). "
-            f"Received lags={lags!r}."
+            "`lags` must be different whole numbers of at least 0, such as (0, 4, 8). Received "
+            f"lags={lags!r}."
         )
     return tuple(int(lag) for lag in values)
 
@@ -78,7 +78,7 @@ def check_ridge(ridge: float) -> float:
     """Checks the ridge, and returns a float.
 
     Raises:
-        ValueError: If `ridge` is not positive and finite. Without a ridge the correlations of a
+        ValueError: If `ridge` is not positive and finite. Without a ridge, the correlations of a
             constant channel are undefined.
     """
     if not (isinstance(ridge, numbers.Real) and 0 < ridge < float("inf")):
@@ -101,14 +101,15 @@ def _later(x, lags):
     `(batch, time, lags * features)`."""
     longest = max(lags)
     beyond = ops.pad(x, [[0, 0], [0, longest], [0, 0]])
-    # Indices counted from the end are constants of the graph for every number of steps.
+    # Because the indices are counted from the end, they are constants of the graph for every number
+    # of steps.
     shifted = [beyond[:, lag : lag - longest or None] for lag in lags]
     return ops.concatenate(shifted, axis=-1)
 
 
 def _pairs(x, mask, lags):
-    """Counts the pairs of valid steps at each lag, and returns at least 1. The result broadcasts to
-    `(batch, 1, lags * channels)`."""
+    """Counts the pairs of valid steps at each lag. Counts below 1 are replaced by 1. The result
+    broadcasts to `(batch, 1, lags * channels)`."""
     channels = x.shape[-1]
     if mask is None:
         pairs = ops.shape(x)[1] - np.repeat(np.array(lags, "int32"), channels)
@@ -119,8 +120,8 @@ def _pairs(x, mask, lags):
 
 
 def _distinct(channels, lags):
-    """Returns the indices of the correlations to keep: all at positive lags, and each pair of
-    different channels once at lag 0."""
+    """Returns the indices of the correlations to keep. All correlations at positive lags are kept.
+    At lag 0, one correlation is kept for each pair of different channels."""
     indices = np.arange(channels * len(lags) * channels).reshape(channels, len(lags), channels)
     above = np.triu_indices(channels, 1)
     parts = (indices[:, i] for i in range(len(lags)))

@@ -1,4 +1,4 @@
-"""Covariance matrices of signals, with and without shrinkage."""
+"""Computes covariance matrices of signals, with and without shrinkage."""
 
 from keras_dml._backend import ops
 from keras_dml._typing import Tensor
@@ -8,21 +8,23 @@ ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 
 
 def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample") -> Tensor:
-    """Computes the covariance matrix of the channels of each signal over its valid steps.
+    """Computes the covariance matrix of each signal's channels over the valid steps.
 
-    The estimators use the number N of valid steps, the sum A of the outer products of the centered
-    valid steps, and `S = A / N`:
+    The estimators use the number N of valid steps. The estimators subtract the mean of the valid
+    steps, sum the outer products of the valid steps to a matrix A, and use `S = A / N`:
 
     - `sample`: `A / (N - 1)`, as in NumPy. The matrix is singular unless N exceeds the number of
       channels.
-    - `trace_normalized`: `A / trace(A)`, independent of the unit and the loudness of the signal.
-    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with the mean variance t and the shrinkage r. The
-      shrinkage is oracle approximating (`oas`; Chen2010 without the terms in 2 / channels, as in
-      scikit-learn and pyRiemann) or Ledoit-Wolf (Ledoit2004). Use shrinkage for short signals.
+    - `trace_normalized`: `A / trace(A)`. The result does not depend on the unit and the loudness of
+      the signal.
+    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I`, where t is the mean variance and r is the
+      shrinkage. For `oas`, r is the oracle approximating shrinkage of Chen2010, without the terms
+      in 2 / channels as in scikit-learn and pyRiemann. For `ledoit_wolf`, r is the shrinkage of
+      Ledoit2004. Use shrinkage for short signals.
 
-    Up to rounding, `covariance(c x)` equals `c^2 covariance(x)`, or `covariance(x)` for
-    `trace_normalized`. Only the result must fit the dtype: in float32 an entry above 3e38 is
-    infinite and an entry below 1e-38 is 0, so signals must lie between about 1e-18 and 1e17.
+    Up to rounding, `covariance(c x)` equals `c^2 covariance(x)`. For `trace_normalized`, it equals
+    `covariance(x)`. In float32, an entry of the matrix is infinite above 3e38 and 0 below 1e-38.
+    Float32 signals must therefore lie between about 1e-18 and 1e17.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
@@ -31,11 +33,11 @@ def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample")
 
     Returns:
         Symmetric matrices, shape `(batch, channels, channels)`, in the squared unit of the signals,
-        float32 or wider. The matrix is NaN for a signal with fewer than two valid steps, and zero
-        for a constant signal.
+        float32 or wider. The matrix is NaN if a signal has fewer than two valid steps, and zero if
+        a signal is constant.
 
     Raises:
-        ValueError: If the estimator is unknown or the shapes do not fit.
+        ValueError: If the estimator is unknown or the shapes do not fit together.
     """
     check_estimator(estimator)
     x = at_least_float32(x)
@@ -68,8 +70,8 @@ def centered(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
 
     Returns:
-        Centered signals, same shape, with 0 at invalid steps. Counts, shape `(batch, 1, 1)`, or
-        `(1, 1, 1)` without a mask.
+        Centered signals, same shape, with 0 at invalid steps. Numbers of valid steps, shape
+        `(batch, 1, 1)`, or `(1, 1, 1)` without a mask.
 
     Raises:
         ValueError: If the shape of the mask is not `(batch, time)`.
@@ -133,13 +135,13 @@ def _scatter(steps):
 
 
 def _normalized(steps, count):
-    """Computes covariances divided by their mean variance, and the mean variance, shape
+    """Divides covariances by their mean variance. Returns the result and the mean variance, shape
     `(batch, 1, 1)`.
 
-    Shrinkage formulas contain squares of variances, which may underflow or overflow in float32 even
-    if the variances do not, for example for signals in tesla. The gradient treats the mean variance
-    as a constant. The gradient is exact nevertheless, because the estimates do not depend on the
-    mean variance.
+    Shrinkage formulas contain squares of variances. In float32 the squares may underflow or
+    overflow even if the variances do not, for example if signals are measured in tesla. The
+    gradient treats the mean variance as a constant. The gradient is still exact, because the
+    estimates do not depend on the mean variance.
     """
     covariance = _scatter(steps) / count
     variance = ops.stop_gradient(_trace(covariance)) / steps.shape[-1]
@@ -147,9 +149,9 @@ def _normalized(steps, count):
 
 
 def _parts(covariance):
-    """Splits covariances S into `t I` with the mean variance t, and the rest `S - t I`. The third
-    result is the squared norm of the rest, which equals `trace(S S) - trace(S)^2 / n` but does not
-    suffer from cancellation."""
+    """Splits covariances S into `t I`, where t is the mean variance, and the rest `S - t I`. The
+    third result is the squared norm of the rest. The squared norm equals
+    `trace(S S) - trace(S)^2 / n`, but has no errors from cancellation."""
     n = covariance.shape[-1]
     spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)
     rest = covariance - spherical

@@ -1,4 +1,4 @@
-"""Power spectra of real signals of any length, computed by small matrix products."""
+"""Computes power spectra of real signals of any length, by small matrix products."""
 
 import math
 
@@ -12,16 +12,16 @@ def power_spectrum(x: Tensor) -> Tensor:
     """Computes squared magnitudes of the discrete Fourier transform, from frequency 0 to half the
     sampling rate.
 
-    The signal of p q samples is written as a matrix. The transform consists of a transform of p
-    samples in each of q columns, a rotation, and a transform of q samples in each of p rows
-    (Cooley1965), with p and q as equal as possible. The function uses matrix products because
-    devices have no Fourier transform for lengths that are not powers of two. The converter to 8
-    bits does not quantize matrices of fewer than 1024 numbers, and up to 961 samples all matrices
-    are smaller.
+    A signal with p q samples is written as a matrix with p rows and q columns, with p and q as
+    equal as possible. The function transforms the p samples in each column, multiplies the results
+    by rotations, and transforms the q samples in each row (Cooley1965). The function uses matrix
+    products because devices have no Fourier transform for lengths that are not powers of two. The
+    converter to 8 bits does not quantize matrices with fewer than 1024 numbers. If a signal has at
+    most 961 samples, all matrices are smaller than this limit.
 
     Args:
         x: Real signals, shape `(..., samples)`, float32 or wider. The number of samples must be
-            static.
+            known when the function is traced.
 
     Returns:
         Powers, shape `(..., samples // 2 + 1)`.
@@ -62,15 +62,15 @@ def _products(real, imaginary, matrix):
 
 
 def _rotated(parts, rotation):
-    """Computes real and imaginary parts of the elementwise product with a rotation."""
+    """Computes the real and the imaginary part of an elementwise product with rotations."""
     real, imaginary = parts
     cosine, sine = (ops.cast(part, real.dtype) for part in rotation)
     return real * cosine - imaginary * sine, real * sine + imaginary * cosine
 
 
 def _places(samples, rows, columns):
-    """Returns for each frequency an index into the flattened array `(k1, k2)`, whose entries have
-    the frequencies k1 + rows k2. If a frequency is not in the array, the index of the conjugate
+    """Returns the index of each frequency in the flattened array `(k1, k2)`, whose entries have the
+    frequencies k1 + rows k2. If the array does not contain a frequency, the index of the conjugate
     frequency is returned."""
     k = np.arange(samples // 2 + 1)
     k = np.where(k % rows <= rows // 2, k, (samples - k) % samples)

@@ -1,4 +1,4 @@
-"""Symmetric positive definite (SPD) matrices: functions, distances, means and geodesics.
+"""Computes functions, distances, means and geodesics of symmetric positive definite (SPD) matrices.
 
 Every function takes matrices `(..., n, n)` and uses their symmetric part. The gradient of a
 function f is the symmetric matrix G with `df = sum(G * dX)` for symmetric `dX`.

@@ -1,10 +1,10 @@
-"""Symmetric matrices whose norm is the distance of two SPD matrices, computed with NumPy in
+"""Computes symmetric matrices whose norm is the distance between two SPD matrices, with NumPy in
 float64.
 
-The squared entries of the result sum to the squared distance, so they show how much each pair of
-channels contributes. Exchanging the two SPD matrices changes the sign of the result. Rotating the
-two SPD matrices rotates the result in the same way, so contributions do not depend on the basis in
-which a network represents its channels.
+The squared entries of the symmetric matrix sum to the squared distance, so they show how much each
+pair of channels contributes to it. If the two SPD matrices are exchanged, the sign of the result
+changes. If the two SPD matrices are rotated, the result is rotated in the same way. Therefore, the
+contributions do not depend on the basis in which a network represents its channels.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def log_euclidean_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         y: Positive definite matrix, same shape.
 
     Returns:
-        Symmetric matrix, shape `(n, n)`, without unit.
+        Symmetric matrix without a unit, shape `(n, n)`.
 
     Example:
         >>> log_euclidean_difference(np.eye(2), np.diag([np.e, 1.0])).round(4)
@@ -31,15 +31,15 @@ def log_euclidean_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def affine_invariant_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Computes `2 log(m^(-1/2) y m^(-1/2))` at the midpoint m of the geodesic from x to y. Its norm
-    is the affine-invariant distance (Kim2020, Eq. 5).
+    """Computes `2 log(m^(-1/2) y m^(-1/2))` at the midpoint m of the geodesic from x to y. The norm
+    of the result is the affine-invariant distance (Kim2020, Eq. 5).
 
     Args:
         x: Positive definite matrix, shape `(n, n)`.
         y: Positive definite matrix, same shape.
 
     Returns:
-        Symmetric matrix, shape `(n, n)`, without unit.
+        Symmetric matrix without a unit, shape `(n, n)`.
 
     Example:
         >>> affine_invariant_difference(np.eye(2), np.diag([np.e, 1.0])).round(4)
@@ -61,8 +61,8 @@ def logarithm(x: np.ndarray) -> np.ndarray:
     """Computes matrix logarithms in float64.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`. Eigenvalues below the rounding error of the
-            dtype are raised to the rounding error, as in `spd.log`.
+        x: Symmetric matrices, shape `(..., n, n)`. As in `spd.log`, an eigenvalue below the
+            rounding error of the dtype is replaced by the rounding error.
 
     Returns:
         Symmetric matrices, shape `(..., n, n)`.

@@ -1,12 +1,13 @@
-"""Distances between SPD matrices: affine-invariant (Kim2020, Eq. 5), log-Euclidean (Kim2020, Eq.
-4), Stein (Sra2012), Bures-Wasserstein (Bhatia2019).
+"""Computes the affine-invariant (Kim2020, Eq. 5), log-Euclidean (Kim2020, Eq. 4), Stein (Sra2012)
+and Bures-Wasserstein (Bhatia2019) distances between SPD matrices.
 
-All distances are computed in float64, also for float32 matrices. In float32 at condition number
-1e5, the relative error would be 1e-4 for the log-Euclidean and Stein distances and up to a fifth
-for the affine-invariant distance, and the squares in the Bures-Wasserstein distance would overflow
-or underflow.
+All distances are computed in float64, even if the matrices are float32. In float32, matrices with a
+condition number of 1e5 would have a relative error of 1e-4 in the log-Euclidean and Stein
+distances, and of up to 20 % in the affine-invariant distance. The squares in the Bures-Wasserstein
+distance would overflow or underflow.
 
-The distance of equal matrices is 0. The gradient does not exist for equal matrices and is set to 0.
+The distance between equal matrices is 0. The gradient does not exist for equal matrices and is set
+to 0.
 """
 
 import functools
@@ -55,24 +56,24 @@ BURES_ROUNDINGS = 16  # in machine epsilons of the traces; equal 2 x 2 matrices 
 
 
 def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
-    """Computes the affine-invariant distance, the square root of `sum(log(l)^2)` over the
-    eigenvalues l of `x^-1 y` (Kim2020, Eq. 5).
+    """Computes the affine-invariant distance `sqrt(sum(log(l)^2))`, where l are the eigenvalues of
+    `x^-1 y` (Kim2020, Eq. 5).
 
     The distance is also known as the affine-invariant Riemannian metric (AIRM) or the geodesic
-    distance. The distance does not change if `x, y` are replaced by `P x P', P y P'` or by their
-    inverses.
+    distance. The distance does not change if `x` and `y` are replaced by `P x P'` and `P y P'`, or
+    by their inverses.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit (logarithms of ratios). A distance is NaN if a matrix
-        is not positive definite, or if the condition number of a matrix exceeds 2e6 in float32 or
-        1e13 in float64.
+        Distances, shape `(...)`. Distances are logarithms of ratios and have no unit. A distance is
+        NaN if a matrix is not positive definite, or if the condition number of a matrix exceeds 2e6
+        in float32 or 1e13 in float64.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     return _single_pairs(_affine_distances, x, y)
 
@@ -80,21 +81,21 @@ def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
 def affine_invariant_pairwise(
     x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes all affine-invariant distances between two sets (Kim2020, Eq. 5), with one
-    eigendecomposition per pair.
+    """Computes all affine-invariant distances between two sets (Kim2020, Eq. 5). Each pair needs
+    one eigendecomposition.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
         max_bytes: Largest size of one block of pairs, in bytes. The backward pass repeats the
-            eigendecompositions of each block. None computes all pairs in one block, which is faster
-            in training.
+            eigendecompositions of each block. If `max_bytes` is None, all pairs are computed in one
+            block, which is faster in training.
 
     Returns:
-        Distances, shape `(n, m)`, which are NaN in the same cases as in `affine_invariant`.
+        Distances, shape `(n, m)`. A distance is NaN in the same cases as in `affine_invariant`.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     return in_blocks(_affine_distances, *two_sets(x, y), max_bytes)
 
@@ -102,39 +103,39 @@ def affine_invariant_pairwise(
 def log_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes the log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
 
-    The distance does not change if the two matrices are rotated together, multiplied by the same
-    number or inverted. The log-Euclidean distance is at most the affine-invariant distance.
+    The distance does not change if both matrices are rotated in the same way, multiplied by the
+    same number, or inverted. The log-Euclidean distance is at most the affine-invariant distance.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit. A distance is NaN if a matrix is not finite.
+        Distances without a unit, shape `(...)`. A distance is NaN if a matrix is not finite.
         Singular matrices are treated as in `spd.log`.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     x, y = match_sizes(x, y)
     return _norm(vectorize(_precise_log(x)) - vectorize(_precise_log(y)))
 
 
 def log_euclidean_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
-    """Computes all log-Euclidean distances between two sets (Kim2020, Eq. 4), with one logarithm
-    per matrix.
+    """Computes all log-Euclidean distances between two sets (Kim2020, Eq. 4). Each matrix needs one
+    logarithm.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of differences, in bytes. None computes all pairs at
-            once.
+        max_bytes: Largest size of one block of differences, in bytes. If `max_bytes` is None, all
+            pairs are computed at once.
 
     Returns:
         Distances, shape `(n, m)`.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     x, y = (vectorize(_precise_log(side)) for side in two_sets(x, y))
     return in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
@@ -144,39 +145,40 @@ def stein(x: Tensor, y: Tensor) -> Tensor:
     """Computes the Stein distance, the square root of `log det((x + y) / 2) - log det(x y) / 2`
     (Sra2012).
 
-    The Stein distance is a metric with the same invariances as the affine-invariant distance. The
-    distance is computed from determinants, and eigenvalues serve only to find singular matrices.
-    Differences of determinants lose digits by cancellation, so a distance below about 1e-7 is
-    rounding error.
+    The Stein distance is a metric. If a transformation does not change the affine-invariant
+    distance, it does not change the Stein distance. The distance is computed from determinants.
+    Eigenvalues are used only to find singular matrices. Differences between logarithms of
+    determinants lose digits by cancellation, so a distance below about 1e-7 is a rounding error.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit, which are NaN in the same cases as in
+        Distances without a unit, shape `(...)`. A distance is NaN in the same cases as in
         `affine_invariant`.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     return _single_pairs(_stein_distances, x, y)
 
 
 def stein_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
-    """Computes all Stein distances between two sets (Sra2012), with one Cholesky decomposition per
-    matrix and one per pair.
+    """Computes all Stein distances between two sets (Sra2012). Each matrix and each pair needs one
+    Cholesky decomposition.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of sums, in bytes. None computes all pairs at once.
+        max_bytes: Largest size of one block of sums, in bytes. If `max_bytes` is None, all pairs
+            are computed at once.
 
     Returns:
-        Distances, shape `(n, m)`, which are NaN in the same cases as in `stein`.
+        Distances, shape `(n, m)`. A distance is NaN in the same cases as in `stein`.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     return in_blocks(_stein_distances, *two_sets(x, y), max_bytes)
 
@@ -185,11 +187,12 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
     """Computes the Bures-Wasserstein distance, the square root of
     `tr x + tr y - 2 tr((x^(1/2) y x^(1/2))^(1/2))` (Bhatia2019, Eq. 1).
 
-    This distance is the 2-Wasserstein distance between two centered normal distributions with
-    covariances `x` and `y`. The distance does not change if the two matrices are rotated together.
-    The distance to a singular matrix is finite. The traces cancel, so a squared distance below
-    `16 + n` machine epsilons (of float64) times the sum of the traces counts as 0. The distance of
-    `c x` and `c y` is `sqrt(c)` times the distance of `x` and `y`, if all entries fit the dtype. In
+    The Bures-Wasserstein distance is the 2-Wasserstein distance between two centered normal
+    distributions with covariances `x` and `y`. The distance does not change if both matrices are
+    rotated in the same way. The distance to a singular matrix is finite. The formula subtracts
+    traces that may be almost equal. Therefore, a squared distance counts as 0 if it is below
+    `16 + n` machine epsilons (of float64) times the sum of the traces. The distance between `c x`
+    and `c y` is `sqrt(c)` times the distance between `x` and `y`, if all entries fit the dtype. In
     float32, entries must lie between about 1e-30 and 1e30.
 
     Args:
@@ -198,11 +201,12 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
         y: Positive semidefinite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, in the square root of the unit of `x`. For covariances this is the
-        unit of the signals. A distance is NaN if a matrix is not finite.
+        Distances, shape `(...)`. The unit of a distance is the square root of the unit of `x`,
+        which is the unit of the signals if `x` holds covariances. A distance is NaN if a matrix is
+        not finite.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
 
     @in_float64
@@ -216,19 +220,21 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
 def bures_wasserstein_pairwise(
     x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes all Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1), with one
-    eigendecomposition per pair.
+    """Computes all Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1). Each pair
+    needs one eigendecomposition.
 
     Args:
         x: Positive semidefinite matrices, shape `(n, size, size)`.
         y: Positive semidefinite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of products, in bytes. None computes all pairs at once.
+        max_bytes: Largest size of one block of products, in bytes. If `max_bytes` is None, all
+            pairs are computed at once.
 
     Returns:
-        Distances, shape `(n, m)`. See `bures_wasserstein` for the unit and indefinite matrices.
+        Distances, shape `(n, m)`. `bures_wasserstein` describes the unit, and how indefinite
+        matrices are treated.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
 
     @in_float64
@@ -241,18 +247,19 @@ def bures_wasserstein_pairwise(
 def bures_wasserstein_by_polynomials(
     x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes `bures_wasserstein_pairwise` with matrix products instead of eigendecompositions,
-    which devices lack. Arguments and errors are the same as in `bures_wasserstein_pairwise`.
+    """Computes the same distances as `bures_wasserstein_pairwise`, with matrix products instead of
+    eigendecompositions, because devices cannot compute eigendecompositions. Arguments and errors
+    are the same as in `bures_wasserstein_pairwise`.
 
-    Eigenvalues below 1e-6 of the norm are raised to this limit, as in `polynomial.sqrt`.
+    As in `polynomial.sqrt`, eigenvalues below 1e-6 times the norm are replaced by this limit.
     """
     x, y = two_sets(x, y)
     return _bures_distances(x, y, polynomial.sqrt, polynomial.nuclear_norm, max_bytes)
 
 
 def _single_pairs(distances, x, y):
-    """Applies a function of two sets to single pairs. Maps two tensors `(..., n, n)`, which are
-    broadcast, to distances `(...)`."""
+    """Converts a function of two sets to a function of single pairs. The new function broadcasts
+    two tensors `(..., n, n)` and returns distances `(...)`."""
     x, y = broadcast_together(x, y)
     return distances(x[..., None, :, :], y[..., None, :, :])[..., 0, 0]
 
@@ -263,13 +270,13 @@ def _affine_distances(x, y):
 
     With Cholesky factors `x = A A'` and `y = B B'`, the eigenvalues l of `x^-1 y` are the squares
     of the singular values of `A^-1 B`. The singular values are computed as the lengths of the rows
-    of `U' A^-1 B`, where U are the eigenvectors of `A^-1 y A^-T`. In float64 the singular values
-    are exact to 1e-8 if l spans 16 powers of ten. In float32, the error from the Cholesky factors
-    alone would be 1e-4 at condition number 1e5.
+    of `U' A^-1 B`, where the columns of U are the eigenvectors of `A^-1 y A^-T`. In float64, the
+    singular values are accurate to 1e-8 if l spans 16 powers of ten. In float32, the Cholesky
+    factors alone would cause an error of 1e-4 at condition number 1e5.
 
-    The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
+    The squared distance depends only on the eigenvalues, so its gradient needs no difference
     quotients and no derivative of the Cholesky factors. With the singular value decomposition
-    `A^-1 B = U S V'` the gradient is `2 B^-T V diag(log l) V' B^-1` in y and
+    `A^-1 B = U S V'`, the gradient is `2 B^-T V diag(log l) V' B^-1` in y and
     `-2 A^-T U diag(log l) U' A^-1` in x.
     """
     limit = condition_limit(x.dtype)
@@ -291,7 +298,8 @@ def _affine_distances(x, y):
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
-            # Blocks are padded with zero matrices. The upstream gradient of their distances is 0.
+            # Blocks are padded with zero matrices. For the distances of zero matrices, the upstream
+            # gradient is 0.
             slope = ops.where(ops.equal(upstream, 0), 0, divide(upstream, distances))
             slope = logs * slope[..., None]
             in_x = ops.sum(composed(left, slope), axis=-3)
@@ -328,15 +336,15 @@ def _precise_log(x):
 
 
 def _in_pairs(x, y):
-    """Computes `x and y` for all pairs of booleans `(..., n)` and `(..., m)`. Returns booleans
-    `(..., n, m)`."""
+    """Combines every boolean of `x`, shape `(..., n)`, with every boolean of `y`, shape `(..., m)`,
+    by `and`. Returns booleans `(..., n, m)`."""
     return ops.logical_and(x[..., None], y[..., None, :])
 
 
 @ops.custom_gradient
 def _log_determinant(x):
-    """Computes `log det x`, shape `(...)`, of matrices `(..., n, n)`. The gradient is the
-    inverse."""
+    """Computes `log det x`, shape `(...)`, of matrices `(..., n, n)`. The gradient is the inverse
+    of x."""
     factor = cholesky(x)
 
     def gradient(*args, upstream=None):
@@ -358,12 +366,13 @@ def _bures_distances(x, y, root_of, norm_of, max_bytes):
 
 
 def _bures(in_x, in_y, norm, size):
-    """Computes Bures-Wasserstein distances from squared norms of square roots and from the nuclear
-    norm of `x^(1/2) y^(1/2)`, which equals `tr((x^(1/2) y x^(1/2))^(1/2))`."""
+    """Computes Bures-Wasserstein distances from the squared norms of `x^(1/2)` and `y^(1/2)`, and
+    from the nuclear norm of `x^(1/2) y^(1/2)`. The nuclear norm equals
+    `tr((x^(1/2) y x^(1/2))^(1/2))`."""
     traces = in_x + in_y
     square = traces - 2 * norm
     epsilon = float(np.finfo(keras.backend.standardize_dtype(traces.dtype)).eps)
-    # `sqrt` may raise all `size` eigenvalues to the rounding error.
+    # `sqrt` may replace all `size` eigenvalues by the rounding error.
     lost = square <= (BURES_ROUNDINGS + size) * epsilon * traces
     return root(ops.where(lost, 0, square), 2)
 

@@ -1,10 +1,11 @@
-"""Divided differences of functions of one variable, which are exact also for equal arguments.
+"""Computes divided differences of functions of one variable, which are exact even if the arguments
+are equal.
 
 The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for all pairs of
-eigenvalues. For close eigenvalues the plain quotient loses digits by cancellation, so each function
-here has a formula for its rise `f(high) - f(low)` without cancellation. The formulas use
-`gap = high - low`, which is exact for close numbers, and compute the logarithm of a ratio from the
-ratio minus one.
+eigenvalues. If two eigenvalues are close, the plain quotient loses digits by cancellation.
+Therefore, each function of this module has a formula without cancellation for its rise
+`f(high) - f(low)`. The formulas use `gap = high - low`, which is exact for close numbers, and
+compute the logarithm of a ratio from the difference between the ratio and 1.
 """
 
 from collections.abc import Callable
@@ -19,8 +20,9 @@ class Function(NamedTuple):
 
     Attributes:
         value: `f(a)`.
-        rise: Computes `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`.
-            For functions of positive numbers, `high / low` must not overflow.
+        rise: Function that computes `f(high) - f(low)` from `(high, low)` for `high >= low`, with
+            only a rounding error. For functions of positive numbers, `high / low` must not
+            overflow.
         slope: `f'(a)`.
     """
 
@@ -34,14 +36,14 @@ def quotients(
 ) -> Tensor:
     """Computes divided differences `(f(a) - f(b)) / (a - b)`, or `f'(a)` if `a = b`.
 
-    With a floor, it computes the divided differences of the function `f(max(a, floor))`, whose
-    derivative at the floor is set to 0.
+    If `floor` is given, the function computes the divided differences of `f(max(a, floor))`, and
+    sets the derivative at the floor to 0.
 
     Args:
         function: A `Function`.
         a: First arguments of the differences, any shape.
-        b: Second arguments of the differences, broadcastable to `a`.
-        floor: Number or broadcastable tensor below which `f` is constant.
+        b: Second arguments of the differences. The second arguments must broadcast to `a`.
+        floor: Lower limit below which `f` is constant, a number or a tensor that broadcasts to `a`.
     """
     high_a, high_b = (a, b) if floor is None else (ops.maximum(a, floor), ops.maximum(b, floor))
     rise = function.rise(ops.maximum(high_a, high_b), ops.minimum(high_a, high_b))
@@ -57,8 +59,8 @@ IDENTITY = Function(lambda a: a, lambda high, low: high - low, ops.ones_like)
 
 
 def _rise_of_log(high, low):
-    # Computes log1p from log with Kahan's correction, because XLA's log1p takes six times as long
-    # as XLA's log.
+    # Computes log1p from log, with Kahan's correction. XLA's log1p takes six times as long as XLA's
+    # log.
     rise = (high - low) / low
     ratio = high / low
     over_one = ratio - 1  # relative rise after rounding
@@ -80,7 +82,7 @@ SQRT = Function(ops.sqrt, _rise_of_sqrt, lambda a: 0.5 / ops.sqrt(a))
 
 
 def _rise_of_inverse_sqrt(high, low):
-    # This takes two divisions, because the product of the roots may underflow.
+    # The formula has two divisions because the product of the roots may underflow.
     return -_rise_of_sqrt(high, low) / ops.sqrt(high) / ops.sqrt(low)
 
 

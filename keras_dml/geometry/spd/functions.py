@@ -1,10 +1,11 @@
-"""Functions of symmetric matrices, with the exact derivative of Daleckii and Krein.
+"""Computes functions of symmetric matrices, with the exact derivative of Daleckii and Krein.
 
-The matrix function `Y = U f(L) U'` has the derivative `U (D * (U' G U)) U'`, where D are the
-difference quotients of f at the eigenvalues L. The derivative is implemented as a custom gradient
-because automatic differentiation of an eigensolver divides by differences of eigenvalues. For equal
-eigenvalues this division gives NaN in JAX, and a gradient that is wrong by 57 % in TensorFlow.
-Rectified matrices have equal eigenvalues by construction. Second derivatives are not available.
+For a matrix `X = U L U'`, the matrix function is `Y = U f(L) U'`. If X changes by G, Y changes by
+`U (D * (U' G U)) U'` to first order, where D contains the difference quotients of f at the
+eigenvalues L. The derivative is implemented as a custom gradient because automatic differentiation
+of an eigensolver divides by differences of eigenvalues. If eigenvalues are equal, this division
+gives NaN in JAX, and a gradient with an error of 57 % in TensorFlow. Rectified matrices have equal
+eigenvalues by construction. Second derivatives are not available.
 """
 
 import numbers
@@ -38,9 +39,9 @@ def symmetric(x: Tensor) -> Tensor:
 def log(x: Tensor) -> Tensor:
     """Computes the matrix logarithm.
 
-    Eigenvalues below the rounding error, which is machine epsilon times the largest eigenvalue, are
-    raised to the rounding error and have derivative 0. So the logarithm of a singular matrix is
-    finite. `rectify_log` takes the lower limit as an argument.
+    The rounding error is machine epsilon times the largest eigenvalue. Smaller eigenvalues are
+    replaced by the rounding error and have derivative 0, so the logarithm of a singular matrix is
+    finite. `rectify_log` takes the lower limit of the eigenvalues as an argument.
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -87,8 +88,8 @@ def power(x: Tensor, exponent: Tensor | float) -> Tensor:
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`.
-        exponent: Exponent without a gradient, a number or a tensor that broadcasts with the leading
-            axes of `x`.
+        exponent: Exponent, a number or a tensor that broadcasts with the leading axes of `x`. The
+            exponent has no gradient.
     """
     x = square_matrices("x", x)
     if not isinstance(exponent, (int, float)):
@@ -98,15 +99,16 @@ def power(x: Tensor, exponent: Tensor | float) -> Tensor:
 
 
 def rectify(x: Tensor, epsilon: float) -> Tensor:
-    """Raises eigenvalues L below epsilon to epsilon, and returns `U max(L, epsilon) U'` (ReEig;
-    Huang2017).
+    """Replaces eigenvalues L below epsilon by epsilon, and returns `U max(L, epsilon) U'` (ReEig
+    layer of Huang2017).
 
-    Singular and indefinite matrices become positive definite. If no eigenvalue of a stack is below
-    epsilon, the stack is returned unchanged. An eigenvalue equal to epsilon has derivative 0.
+    Singular and indefinite matrices become positive definite. If a stack of matrices has no
+    eigenvalue below epsilon, it is returned unchanged. An eigenvalue equal to epsilon has
+    derivative 0.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`. The symmetric part is used.
-        epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
+        epsilon: Smallest eigenvalue of the result, a positive number in the unit of `x`.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider. The result is NaN if `x` is not finite.
@@ -132,7 +134,7 @@ def rectify(x: Tensor, epsilon: float) -> Tensor:
             )
 
         def rectified():
-            # At condition number 1e5 the asymmetry of the product alone changes distances by 1e-4.
+            # At condition number 1e5, the asymmetry of the product alone changes distances by 1e-4.
             return symmetric_part(composed(vectors, ops.maximum(values, epsilon)))
 
         return ops.cond(above, lambda: x, rectified), gradient
@@ -149,8 +151,8 @@ def rectify_log(x: Tensor, epsilon: float) -> Tensor:
 def nuclear_norm(x: Tensor) -> Tensor:
     """Computes the nuclear norm, the sum of the singular values. The gradient is the polar factor.
 
-    In float32 the relative error of the sum is up to 7e-5 if singular values span six powers of
-    ten.
+    In float32, the relative error of the sum is up to 7e-5 if the singular values span six powers
+    of ten.
 
     Args:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
@@ -166,9 +168,9 @@ def nuclear_norm(x: Tensor) -> Tensor:
     def of_matrix(x):
         scale = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=0)
         x = divide(x, scale)  # squares of x could overflow or underflow in float32
-        # With x x' = U L U', the singular values are the lengths of the rows of U'x. They are also
-        # the roots of L, but the roots lose digits if x is singular. An SVD in TensorFlow takes
-        # four times as long.
+        # With x x' = U L U', the singular values are the lengths of the rows of U'x. The singular
+        # values are also the square roots of L, but the square roots lose digits if x is singular.
+        # An SVD in TensorFlow takes four times as long.
         _, vectors = eigh(symmetric_part(ops.matmul(x, transposed(x))))
         rows = ops.matmul(transposed(vectors), x)
         lengths = ops.sqrt(ops.sum(rows * rows, axis=-1))
@@ -192,8 +194,8 @@ def check_epsilon(epsilon: float) -> float:
     """
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon < float("inf")):
         raise ValueError(
-            "`epsilon`, the smallest eigenvalue, must be a positive number in the unit of the "
-            f"matrices. Received {epsilon!r}."
+            "`epsilon` is the smallest allowed eigenvalue and must be a positive number, in the "
+            f"unit of the matrices. Received {epsilon!r}."
         )
     return float(epsilon)
 
@@ -201,7 +203,7 @@ def check_epsilon(epsilon: float) -> float:
 def spectral_function(
     function: differences.Function, x: Tensor, floor: Callable[..., Any] | float | None = None
 ) -> Tensor:
-    """Computes `U f(max(L, floor)) U'` of matrices `U L U'`, with the exact derivative as custom
+    """Computes `U f(max(L, floor)) U'` for matrices `U L U'`, with the exact derivative as a custom
     gradient.
 
     Args:
@@ -248,13 +250,14 @@ def derivative(
     floor: Callable[..., Any] | float | None = None,
     product: Callable[..., Any] = ops.matmul,
 ) -> Tensor:
-    """Computes the gradient in x of `sum(upstream * U f(max(L, floor)) U')`, shape `(..., n, n)`.
+    """Computes the gradient of `sum(upstream * U f(max(L, floor)) U')` with respect to x, shape
+    `(..., n, n)`.
 
     Args:
         function: A `Function` of `divided_differences`.
         values: Eigenvalues L of x, shape `(..., n)`.
         vectors: Eigenvectors U of x, shape `(..., n, n)`.
-        upstream: Gradient in the result, shape `(..., n, n)`.
+        upstream: Gradient with respect to the result, shape `(..., n, n)`.
         floor: See `spectral_function`.
         product: Function that multiplies two stacks of matrices.
     """

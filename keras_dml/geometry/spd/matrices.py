@@ -1,4 +1,4 @@
-"""Stacks of symmetric matrices: checks, products and decompositions."""
+"""Checks, multiplies and decomposes stacks of symmetric matrices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def square_matrices(name: str, x: Tensor) -> Tensor:
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(
             f"`{name}` must hold square matrices, shape (..., n, n). Received shape "
-            f"{tuple(x.shape)}. For signals of shape (batch, time, channels) apply "
+            f"{tuple(x.shape)}. For signals of shape (batch, time, channels), apply "
             "`keras_dml.layers.Covariance` first."
         )
     return x
@@ -56,8 +56,8 @@ def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
     """Computes ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric
     matrices.
 
-    The eigenvalues of a matrix that is not finite are NaN. TensorFlow's solver would instead fail
-    for the whole batch.
+    If a matrix is not finite, its eigenvalues are NaN. Without this rule, TensorFlow's solver would
+    fail for the whole batch.
     """
     x, finite = finite_or_zero(x)
     values, vectors = linalg.eigh(x)
@@ -65,7 +65,8 @@ def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def whitening(reference: Tensor) -> Tensor:
-    """Computes the inverse Cholesky factor R of A, the lower triangular matrix with `R A R' = I`.
+    """Computes the inverse Cholesky factor R of A, which is the lower triangular matrix with
+    `R A R' = I`.
 
     The result has no gradient, because distances define their own gradients.
 
@@ -73,8 +74,8 @@ def whitening(reference: Tensor) -> Tensor:
         reference: Positive definite matrices A, shape `(..., n, n)`.
 
     Returns:
-        Factors R, shape `(..., n, n)`, float32 or wider. NaN for a matrix that is not positive
-        definite.
+        Factors R, shape `(..., n, n)`, float32 or wider. A factor is NaN if its matrix is not
+        positive definite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -84,10 +85,11 @@ def whitening(reference: Tensor) -> Tensor:
 
 
 def condition_limit(dtype: Any) -> float:
-    """Returns the condition number at and above which a matrix of this dtype counts as singular.
+    """Returns the smallest condition number for which a matrix of this dtype counts as singular.
 
-    The smallest eigenvalue of a singular covariance matrix is a rounding error of either sign. In
-    float32, it reached 3.3 machine epsilons of the largest eigenvalue (3 channels, 2,000 steps).
+    The smallest eigenvalue of a singular covariance matrix is a rounding error, which may be
+    positive or negative. In float32, for 3 channels and 2,000 steps, the rounding error reached 3.3
+    machine epsilons times the largest eigenvalue.
     """
     epsilons = 4 if keras.backend.standardize_dtype(dtype) == "float32" else 400
     return float(1 / (epsilons * np.finfo(keras.backend.standardize_dtype(dtype)).eps))
@@ -98,11 +100,12 @@ def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
 
     Args:
         x: Matrices, shape `(..., n, n)`, in float64. The symmetric part is used.
-        limit: Smallest condition number of a matrix that counts as singular, see `condition_limit`.
+        limit: Smallest condition number for which a matrix counts as singular (see
+            `condition_limit`).
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`, True for a positive
-        definite matrix and False for a replaced matrix.
+        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`, which are True for
+        positive definite matrices and False for replaced matrices.
     """
     finite_x, finite = finite_or_zero(symmetric_part(x))
     values = linalg.eigenvalues(finite_x)
@@ -112,8 +115,8 @@ def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
 
 
 def finite_or_zero(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Replaces matrices `(..., n, n)` that are not finite by zeros, and returns a mask `(..., 1)`
-    that is True for finite matrices."""
+    """Replaces matrices `(..., n, n)` by zeros if they are not finite. The second result is a mask
+    `(..., 1)` that is True for finite matrices."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
     return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
 
@@ -124,7 +127,8 @@ def nan_unless(finite: Tensor, values: Tensor) -> Tensor:
 
 
 def rounding(values: Tensor, dtype: str | None = None) -> Tensor:
-    """Returns the rounding error of eigenvalues, machine epsilon times the largest eigenvalue.
+    """Returns the rounding error of eigenvalues, which is machine epsilon times the largest
+    eigenvalue.
 
     Args:
         values: Ascending eigenvalues, shape `(..., n)`.

@@ -1,4 +1,4 @@
-"""Means of SPD matrices and geodesics between SPD matrices (Kim2020, Eqs. 7 and 21)."""
+"""Computes means of SPD matrices, and geodesics between SPD matrices (Kim2020, Eqs. 7 and 21)."""
 
 import warnings
 from collections.abc import Callable
@@ -29,16 +29,16 @@ def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
-        t: Fraction of the geodesic without a gradient, a number or a tensor that broadcasts with
-            the leading axes. 0 gives `x`, 1 gives `y`, and numbers outside [0, 1] extend the
-            geodesic.
+        t: Fraction of the geodesic, a number or a tensor that broadcasts with the leading axes. The
+            fraction has no gradient. For 0 the result is `x`, and for 1 the result is `y`. Numbers
+            outside [0, 1] extend the geodesic.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider.
 
     Raises:
         TypeError: If `t` is not a number.
-        ValueError: If the matrices are not square or of different sizes, or the leading axes of
+        ValueError: If the matrices are not square or have different sizes, or the leading axes of
             `x`, `y` and `t` do not broadcast.
     """
     x, y = match_sizes(x, y)
@@ -56,16 +56,17 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 
     Args:
         x: Positive definite matrices, shape `(..., count, n, n)`.
-        weights: Non-negative weights, shape `(..., count)`, which are scaled to the sum 1. Default:
-            equal weights.
+        weights: Non-negative weights, shape `(..., count)`. The weights are scaled so that their
+            sum is 1. Default: equal weights.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider. Invalid weights raise an error in an eager
-        call and give NaN in a compiled step.
+        Matrices, shape `(..., n, n)`, float32 or wider. If the weights are invalid, an eager call
+        raises an error, and a compiled step returns NaN.
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If the matrices are not square, `x` is empty, or the weights do not fit.
+        ValueError: If the matrices are not square, `x` is empty, or the weights do not fit the
+            other arguments.
     """
     x = square_matrices("x", x)
     if len(x.shape) < 3 or x.shape[-3] == 0:
@@ -81,40 +82,42 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 def karcher_mean(
     x: ArrayLike, weights: ArrayLike | None = None, tolerance: float = 1e-9, max_steps: int = 50
 ) -> np.ndarray:
-    """Computes the Karcher mean (Fréchet or Frechet mean), which minimizes the weighted sum of
+    """Computes the Karcher mean (Fréchet or Frechet mean), which minimizes a weighted sum of
     squared affine-invariant distances (Kim2020, Eq. 7).
 
     The iteration starts at the log-Euclidean mean. Each step is `M <- M^(1/2) exp(s J) M^(1/2)`,
-    where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. The distance between M and the true
-    mean is at most the norm of J, because half the sum of squares is 1-strongly convex. So the
-    tolerance bounds the error. The function uses NumPy in float64 on every backend. The mean has no
-    gradient and cannot be computed in a compiled step.
+    where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. Half the weighted sum of squared
+    distances is 1-strongly convex, so the distance between M and the true mean is at most the norm
+    of J. The iteration stops if this norm is at most the tolerance, so the tolerance bounds the
+    error. The function uses NumPy in float64 on every backend. The mean has no gradient and cannot
+    be computed in a compiled step.
 
     Erratum: Below Eq. 7, Kim2020 calls `N_I` the number of iterations, but `N_I` is the number of
     matrices.
 
     Args:
         x: Positive definite matrices, shape `(count, n, n)`.
-        weights: Non-negative weights, shape `(count,)`, which are scaled to the sum 1. Default:
-            equal weights.
+        weights: Non-negative weights, shape `(count,)`. The weights are scaled so that their sum is
+            1. Default: equal weights.
         tolerance: Largest allowed affine-invariant distance between the result and the true mean.
-        max_steps: Largest number of steps. If the tolerance is not reached, a warning states the
-            error.
+        max_steps: Largest number of steps. If the iteration does not reach the tolerance, a warning
+            contains the error.
 
     Returns:
         NumPy array of shape `(n, n)`, float64.
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If `x` is empty, a matrix is not positive definite, or the weights do not fit.
+        ValueError: If `x` is empty, a matrix is not positive definite, or the weights do not fit
+            the other arguments.
     """
     x = _definite(x)
     weights = normalized(weights, len(x), "matrices")
     mean = spectral(np.exp, np.einsum("i,ijk->jk", weights, spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
-        # A Cholesky factor instead of the square root of the mean gives the same iteration in
-        # another orthogonal basis.
+        # The code uses a Cholesky factor instead of the square root of the mean. The iteration is
+        # the same in another orthogonal basis.
         factor = np.linalg.cholesky(mean)
         inverse = np.linalg.inv(factor)
         tangent, steepest = _tangent(inverse @ x @ inverse.T, weights)
@@ -146,9 +149,9 @@ def spectral(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
 
 
 def _tangent(white, weights):
-    """Computes the mean of the logarithms, and an upper bound of the curvature: the largest second
-    derivative, along a geodesic, of half the weighted sum of squared distances. The smallest second
-    derivative is 1 (Bini2013)."""
+    """Computes the mean of the logarithms, and an upper bound of the curvature. The curvature is
+    the largest second derivative, along a geodesic, of half the weighted sum of squared distances.
+    The smallest second derivative is 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)
@@ -157,8 +160,8 @@ def _tangent(white, weights):
 
 
 def _log(values):
-    """Computes logarithms of ascending eigenvalues. Eigenvalues below the rounding error are raised
-    to it."""
+    """Computes logarithms of ascending eigenvalues. Eigenvalues below the rounding error are
+    replaced by the rounding error."""
     return np.log(np.maximum(values, np.finfo(np.float64).eps * values[..., -1:]))
 
 
@@ -181,8 +184,8 @@ def _definite(x):
     singular = np.flatnonzero(values[:, 0] <= np.finfo(np.float64).eps * values[:, -1])
     if len(singular):
         raise ValueError(
-            f"`x` must hold positive definite matrices. Received {len(singular)} matrices with "
-            f"an eigenvalue that is not positive, the first at index {singular[0]}. Apply "
+            f"`x` must hold positive definite matrices. Received {len(singular)} matrices with an "
+            f"eigenvalue that is not positive, the first at index {singular[0]}. Apply "
             "`spd.rectify(x, epsilon)` first."
         )
     return x

@@ -1,8 +1,8 @@
-"""Functions with the same names for tensors and for NumPy arrays.
+"""Provides functions with the same names for tensors and for NumPy arrays.
 
-Formulas that use `namespace(...)` run on tensors of each backend and on NumPy arrays in float64.
-NumPy is needed because JAX without `JAX_ENABLE_X64` has no float64, and because an eager TensorFlow
-operation on one small matrix takes many times as long as NumPy.
+If a formula uses `namespace(...)`, it accepts tensors of any backend, and NumPy arrays in float64.
+There are two reasons for NumPy arrays. JAX without `JAX_ENABLE_X64` has no float64, and an eager
+TensorFlow operation on one small matrix takes many times as long as NumPy.
 """
 
 import types

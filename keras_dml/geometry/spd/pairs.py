@@ -1,4 +1,4 @@
-"""Functions that check and broadcast the arguments of distances between SPD matrices."""
+"""Checks and broadcasts the arguments of distances between SPD matrices."""
 
 import itertools
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def match_sizes(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     the wider of the two dtypes.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     x, y = widest(square_matrices("x", x), square_matrices("y", y))
     if x.shape[-1] != y.shape[-1]:
@@ -30,14 +30,14 @@ def match_sizes(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def check_leading(**shapes: tuple[int | None, ...]) -> None:
-    """Checks that leading axes broadcast.
+    """Checks that leading axes broadcast to one shape.
 
     Args:
-        **shapes: Leading axes of each argument, keyed by the argument's name. None stands for any
-            size.
+        **shapes: Leading axes of each argument, keyed by the argument's name. A size of None means
+            any size.
 
     Raises:
-        ValueError: If the leading axes do not broadcast. The message names the shapes of all
+        ValueError: If the leading axes do not broadcast. The message contains the shapes of all
             arguments.
     """
     for sizes in itertools.zip_longest(*(tuple(shape)[::-1] for shape in shapes.values())):
@@ -80,8 +80,8 @@ def in_blocks(
         function: Function that maps a block `(rows, ...)` and `y` to a tensor `(rows, m)`.
         x: Tensor, shape `(n, ...)`.
         y: Tensor, shape `(m, ...)`.
-        max_bytes: Largest size of one block of pairs, in bytes. None computes all pairs in one
-            block.
+        max_bytes: Largest size of one block of pairs, in bytes. If `max_bytes` is None, all pairs
+            are computed in one block.
     """
     rows = None if max_bytes is None else chunks.rows_per_block(x, y, max_bytes)
     return function(x, y) if rows is None else chunks.map_rows(function, rows, x, y)

@@ -1,26 +1,26 @@
-"""Matrix functions for inference on devices, which use only builtin operators of TFLite and no
-eigendecomposition.
+"""Computes matrix functions for inference on devices, with only builtin TFLite operators and
+without an eigendecomposition.
 
 Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. The matrix sign and the
 square root are computed by Newton-Schulz iterations with minimax quintics (`sign_polynomials`). The
-logarithm is computed by inverse scaling and squaring: it is eight times the logarithm of the eighth
+logarithm is computed by inverse scaling and squaring, as eight times the logarithm of the eighth
 root. The eigenvalues of the eighth root lie in a narrow interval, where one Chebyshev interpolant
-suffices. All functions consist of products, sums and scalings of matrices. On a device, a product
-of 80 x 80 matrices takes 6 us and an eigendecomposition almost a millisecond. In training on
-batches, however, the eigensolver is seven times as fast as the polynomials.
+is accurate enough. All functions consist of products, sums and scalings of matrices. On a device, a
+product of two 80 x 80 matrices takes 6 us, and an eigendecomposition takes almost a millisecond. If
+a model is trained on batches, however, the eigensolver is seven times as fast as the polynomials.
 
 The backward pass computes the same exact gradients as `spd`, with the eigensolver. For eigenvalues
-near epsilon, automatic differentiation of the products is wrong by up to 2 %, and the eigensolver's
-gradient by 0.4 %.
+near epsilon, automatic differentiation of the products has an error of up to 2 %, and the
+eigensolver's gradient has an error of 0.4 %.
 
-`tests/geometry/spd/test_polynomial.py` measures errors of entries in float32 compared with float64,
-for matrices of norm 1 and epsilon 1e-4. The error of rectification is 2e-7. The error of the
-logarithm is 1e-5 up to condition number 1e3, and 1e-4 up to condition number 1e6. For singular and
-indefinite matrices it is 4e-4, because float32 cannot represent the rectified eigenvalues more
-accurately. The errors of rectification and logarithm grow with the norm, and hold for norms below
-1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm from 1e-5
-to 5e-4 at condition number 10. TensorFlow, which writes the model files for devices, keeps the
-order of operations.
+`tests/geometry/spd/test_polynomial.py` compares entries in float32 with entries in float64, for
+matrices with norm 1 and epsilon 1e-4. The error of rectification is 2e-7. The error of the
+logarithm is 1e-5 for condition numbers up to 1e3, and 1e-4 for condition numbers up to 1e6. If
+matrices are singular or indefinite, the error of the logarithm is 4e-4, because float32 cannot
+represent the rectified eigenvalues more accurately. The errors of rectification and logarithm grow
+with the norm, and these figures hold only for norms below 1e5 epsilon. Under `jax.jit`,
+simplifications by XLA increase the error of the logarithm from 1e-5 to 5e-4 at condition number 10.
+TensorFlow writes the model files for devices, and does not change the order of operations.
 """
 
 import numpy as np
@@ -41,14 +41,15 @@ SMALLEST = 1e-37  # smallest norm whose inverse float32 can represent
 
 
 def rectify(x: Tensor, epsilon: float) -> Tensor:
-    """Raises eigenvalues below epsilon to epsilon, the same function as `spd.rectify`.
+    """Replaces eigenvalues below epsilon by epsilon. The function is the same as `spd.rectify`.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`. The symmetric part is used.
-        epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
+        epsilon: Smallest eigenvalue of the result, a positive number in the unit of `x`.
 
     Returns:
-        Positive definite matrices, same shape, float32 or wider. NaN if `x` is not finite.
+        Positive definite matrices, same shape, float32 or wider. A matrix is NaN if `x` is not
+        finite.
 
     Raises:
         ValueError: If the matrices are not square or epsilon is not positive.
@@ -58,8 +59,8 @@ def rectify(x: Tensor, epsilon: float) -> Tensor:
 
 
 def log(x: Tensor) -> Tensor:
-    """Computes the matrix logarithm, the same function as `spd.log`, except that eigenvalues below
-    1e-6 of the norm are raised to this limit.
+    """Computes the matrix logarithm. Eigenvalues below 1e-6 times the norm are replaced by this
+    limit. In all other cases, the function is the same as `spd.log`.
 
     Args:
         x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -79,8 +80,8 @@ def log(x: Tensor) -> Tensor:
 
 
 def sqrt(x: Tensor) -> Tensor:
-    """Computes the symmetric square root, the same function as `spd.sqrt`, except that eigenvalues
-    below 1e-6 of the norm are raised to this limit.
+    """Computes the symmetric square root. Eigenvalues below 1e-6 times the norm are replaced by
+    this limit. In all other cases, the function is the same as `spd.sqrt`.
 
     Args:
         x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -100,17 +101,17 @@ def sqrt(x: Tensor) -> Tensor:
 
 
 def nuclear_norm(x: Tensor) -> Tensor:
-    """Computes the sum of the singular values, the same function as `spd.nuclear_norm`, as the
+    """Computes the sum of the singular values, as in `spd.nuclear_norm`. The sum is computed as the
     inner product of the matrix and its polar factor.
 
-    Singular values below 1e-6 of the Frobenius norm are underestimated.
+    If a singular value is below 1e-6 times the Frobenius norm, it is underestimated.
 
     Args:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
 
     Returns:
-        Norms, shape `(...)`, float32 or wider, whose gradient is the polar factor. A norm is NaN if
-        `x` is not finite.
+        Norms, shape `(...)`, float32 or wider. The gradient of a norm is the polar factor. A norm
+        is NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -131,8 +132,8 @@ def nuclear_norm(x: Tensor) -> Tensor:
 
 
 def rectify_log(x: Tensor, epsilon: float) -> Tensor:
-    """Computes `log(rectify(x, epsilon))`, the same function as `spd.rectify_log`. Arguments and
-    errors are the same as in `rectify`."""
+    """Computes `log(rectify(x, epsilon))`. The function is the same as `spd.rectify_log`. Arguments
+    and errors are the same as in `rectify`."""
     epsilon = check_epsilon(epsilon)
     return _with_exact_gradient(
         lambda x: _log_of_rectified(_rectified(x, epsilon)), LOG, x, epsilon
@@ -169,9 +170,9 @@ def _rectified(x, epsilon):
 
 
 def _sign(x, adjoint=lambda x: x):
-    """Computes the matrix sign of symmetric matrices with eigenvalues in [-1, 1], with three
-    products per step. If `adjoint` is the transpose, it computes the polar factor of arbitrary
-    matrices."""
+    """Computes the matrix sign of symmetric matrices with eigenvalues in [-1, 1]. Each step takes
+    three matrix products. If `adjoint` is the transpose, the function computes the polar factor of
+    arbitrary matrices."""
     for a, b, c in polynomials.steps(LOWEST, polynomials.FOLD):
         square = adjoint(x) @ x
         x = a * x + x @ (b * square + c * (square @ square))
@@ -180,7 +181,7 @@ def _sign(x, adjoint=lambda x: x):
 
 def _log_of_rectified(x):
     """Computes the logarithm of matrices whose eigenvalues are above `LOWEST` times the norm. For
-    smaller eigenvalues the logarithm saturates."""
+    smaller eigenvalues, the logarithm saturates."""
     norm = _norm(x)
     root = x / norm
     for i in range(1, SQUARE_ROOTS + 1):
@@ -190,22 +191,23 @@ def _log_of_rectified(x):
 
 def _square_root(x, low):
     """Computes the square root y and the inverse square root z of x. The iteration starts with
-    `y = x, z = I` and takes four products per step.
+    `y = x` and `z = I`. Each step takes four matrix products.
 
     The eigenvalues of the square root must lie between `low` and 1.
 
-    The eigenvalues of `z y` are squares of numbers s that converge to 1. For each quintic p of the
-    sign iteration, `p(s) / s` is a polynomial of `z y`. Each step multiplies y and z by this
-    polynomial. The condition number of y and z is the square root of the condition number of x. An
-    iteration on x alone would have rounding errors that are 10 to 100 times as large.
+    The eigenvalues of `z y` are squares `s^2`, where the numbers s converge to 1. For each quintic
+    p of the sign iteration, `p(s) / s` is a polynomial of `z y`. Each step multiplies y and z by
+    this polynomial. The condition number of y and z is the square root of the condition number of
+    x. An iteration on x alone would have rounding errors that are 10 to 100 times as large.
     """
     y, z = x, None
     steps = polynomials.steps(low, polynomials.FOLD_OF_ROOTS)
     for i, (a, b, c) in enumerate(steps):
         product = y if z is None else z @ y
-        # `a (I + m b / a)` instead of `a I + b m` stores one identity matrix in a model file. The
-        # code multiplies y by one factor instead of computing `a (y + y m)`, because XLA would move
-        # the factors a through all steps, and then the sum would cancel.
+        # The code computes `a (I + m b / a)` instead of `a I + b m`, so that a model file stores
+        # only one identity matrix. The code multiplies y by one factor and does not compute
+        # `a (y + y m)`. If the code computed this sum, XLA would move the factors a through all
+        # steps, and the sum would lose digits by cancellation.
         factor = a * (_identity(x) + (b / a) * product + (c / a) * (product @ product))
         if i + 1 < len(steps):
             z = factor if z is None else factor @ z
@@ -214,7 +216,7 @@ def _square_root(x, low):
 
 
 def _log_near_one(x):
-    """Computes a polynomial from the first four powers of x, in blocks of four coefficients
+    """Computes a polynomial of x from the first four powers of x, in blocks of four coefficients
     (Paterson1973). A polynomial of degree 15 takes six products."""
     lowest = LOWEST**0.5**SQUARE_ROOTS
     coefficients, middle, half = polynomials.logarithm(lowest, LOG_DEGREE)
@@ -237,8 +239,8 @@ def _norm(x):
 
 
 def _norm_of_any_unit(x):
-    """Computes the Frobenius norm, shape `(..., 1, 1)`, without squares that overflow or underflow
-    in float32. The result is at least `SMALLEST`."""
+    """Computes the Frobenius norm, shape `(..., 1, 1)`, in a way that avoids overflow and underflow
+    of squares in float32. The result is at least `SMALLEST`."""
     largest = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=SMALLEST)
     shares = x / largest
     squares = ops.sum(shares * shares, axis=(-2, -1), keepdims=True)
@@ -246,6 +248,6 @@ def _norm_of_any_unit(x):
 
 
 def _identity(x):
-    """Returns the identity matrix as a constant of the graph. An operator would compute it again in
-    each call."""
+    """Returns the identity matrix as a constant of the graph. An operator would compute the
+    identity matrix again in each call."""
     return np.eye(x.shape[-1], dtype=keras.backend.standardize_dtype(x.dtype))

@@ -1,8 +1,9 @@
-"""Riemannian potatoes: outlier detectors for SPD matrices, which compute z-scores of the distance
-of a matrix from the center of a class (Kim2020).
+"""Implements Riemannian potatoes (Kim2020), which detect outliers among SPD matrices. A score is
+the z-score of the distance between a matrix and the center of its class.
 
-Networks call the same functions with tensors as detectors do with NumPy arrays in float64.
-Statistics have no gradient, because they were computed from embeddings of earlier weights.
+Networks call the functions with tensors, and detectors call the same functions with NumPy arrays in
+float64. Statistics have no gradient, because they were computed from embeddings that the network
+returned before its latest updates.
 """
 
 import numbers
@@ -21,27 +22,27 @@ from keras_dml.geometry.spd.matrices import congruence
 from keras_dml.geometry.spd.mean import karcher_mean
 from keras_dml.geometry.spd.namespaces import namespace
 
-# Smallest distance: the rounding error of a float32 distance at condition number 1e4. Kim2020 has
-# no lower limits.
+# Smallest distance. The value is the rounding error of a float32 distance at condition number 1e4.
+# Kim2020 uses no lower limits.
 MIN_DISTANCE = 1e-4
 MIN_DISTANCE_FLOAT64 = 1e-12  # the rounding error in float64, for a detector
-# Smallest standard deviation by which a score is divided. Covariance matrices of noise have a
-# standard deviation of 0.05 with 20 channels and 0.02 with 50 channels, so in a float32 network
-# this limit affects degenerate classes only.
+# Smallest standard deviation by which a score is divided. For covariance matrices of noise, the
+# standard deviation is 0.05 with 20 channels and 0.02 with 50 channels. In a float32 network, the
+# limit therefore affects only degenerate classes.
 MIN_STDDEV = 0.01
 # Smallest standard deviation for a detector in float64, for each scale of the statistics.
 MIN_STDDEV_FLOAT64 = {"geometric": 1e-6, "arithmetic": MIN_DISTANCE_FLOAT64}
-# Rounding error as a fraction of the largest eigenvalue, for a center with condition number 1e3.
+# Rounding error as a fraction of the largest eigenvalue, if the center has condition number 1e3.
 SINGULAR = 1e-13
 MIN_SAMPLES = 2  # the standard deviation of one matrix is undefined
 
 
 class Statistics(typing.NamedTuple):
-    """Center of a class of matrices, and mean and standard deviation of the matrices' distances
-    from this center.
+    """Statistics of a class of matrices: the center, and the mean and standard deviation of
+    distances from the center.
 
-    `mean` and `stddev` are the mean and the standard deviation of logarithms of distances, which
-    are log mu and log sigma in Kim2020.
+    `mean` and `stddev` are computed from logarithms of distances. Kim2020 calls them log mu and log
+    sigma.
 
     Attributes:
         center: Mean matrix of each class, shape `(..., n, n)`.
@@ -59,15 +60,15 @@ class Statistics(typing.NamedTuple):
 def log_distance(distance: Tensor, min_distance: float = MIN_DISTANCE) -> Tensor:
     """Returns the logarithm of distances of any shape.
 
-    Distances below `min_distance` are raised to `min_distance` and have gradient 0, because the
-    direction of differences this small is a rounding error.
+    Distances below `min_distance` are replaced by `min_distance` and have gradient 0, because the
+    direction of so small a difference is a rounding error.
     """
     xp = namespace(distance)
     return xp.log(xp.where(distance <= min_distance, min_distance, distance))
 
 
-# Functions of a distance. The statistics hold the mean and the standard deviation of a function's
-# values.
+# Functions that are applied to distances. The statistics hold the mean and the standard deviation
+# of the results.
 SCALES: dict[str, Callable[..., Any]] = {
     "geometric": log_distance,
     "arithmetic": lambda distance, min_distance: distance,
@@ -75,18 +76,18 @@ SCALES: dict[str, Callable[..., Any]] = {
 
 
 def log_distances(centers: Tensor, x: Tensor) -> Tensor:
-    """Computes logarithms of the affine-invariant distances between matrices and centers, with a
-    gradient in the matrices.
+    """Computes logarithms of the affine-invariant distances between matrices and centers. Only the
+    matrices have a gradient.
 
     Args:
         centers: Positive definite matrices, shape `(classes, n, n)`, without a gradient.
         x: Positive definite matrices, shape `(batch, n, n)`.
 
     Returns:
-        Logarithms, shape `(classes, batch)`, which are NaN for a matrix that is not finite.
+        Logarithms, shape `(classes, batch)`. A logarithm is NaN if its matrix is not finite.
 
     Raises:
-        ValueError: If the matrices are not square or of different sizes.
+        ValueError: If the matrices are not square or have different sizes.
     """
     return log_distance(spd.affine_invariant_pairwise(ops.stop_gradient(centers), x))
 
@@ -100,7 +101,7 @@ def distances(center: Tensor, x: Tensor) -> Tensor:
         x: Matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
-        Distances, shape `(...)`, which are infinite for a matrix that is not positive definite or
+        Distances, shape `(...)`. A distance is infinite if its matrix is not positive definite or
         not finite.
     """
     xp = namespace(center, x)
@@ -108,22 +109,24 @@ def distances(center: Tensor, x: Tensor) -> Tensor:
 
 
 def z_score(values: Tensor, mean: Tensor, stddev: Tensor, min_stddev: float = MIN_STDDEV) -> Tensor:
-    """Computes `(log d - log mu) / log sigma` (Kim2020, Eq. 6): by how many standard deviations the
-    log distance d of a matrix from the center exceeds the mean.
+    """Computes `(log d - log mu) / log sigma` (Kim2020, Eq. 6). The distance between a matrix and
+    the center is d. The z-score states by how many standard deviations log d exceeds the mean log
+    mu.
 
-    A high score means an outlier. If logarithms of distances were normally distributed, 0.6 % of
-    the matrices of a class would have a score above 2.5.
+    A matrix with a high score is an outlier. If logarithms of distances were normally distributed,
+    0.6 % of the matrices of a class would have a score above 2.5.
 
     Args:
         values: Logarithms of distances.
-        mean: Mean of logarithms of distances (log mu in Kim2020), broadcastable to `values`,
-            without a gradient.
-        stddev: Standard deviation of logarithms of distances (log sigma in Kim2020), broadcastable
-            to `values`, without a gradient.
-        min_stddev: Lower limit that replaces smaller standard deviations.
+        mean: Mean of logarithms of distances (log mu in Kim2020). The argument must broadcast to
+            `values` and has no gradient.
+        stddev: Standard deviation of logarithms of distances (log sigma in Kim2020). The argument
+            must broadcast to `values` and has no gradient.
+        min_stddev: Lower limit of the standard deviation. Smaller values are replaced by this
+            limit.
 
     Returns:
-        Scores, without unit, with the shape of `values`.
+        Scores without a unit, same shape as `values`.
     """
     xp = namespace(values, mean, stddev)
     mean, stddev = (xp.constant(part, values.dtype) for part in (mean, stddev))
@@ -137,29 +140,30 @@ def update(
     values: Tensor,
     update_rate: float | None = None,
 ) -> Statistics:
-    """Updates the statistics of each class with all matrices of this class in a batch (Kim2020,
-    Eqs. 19-21).
+    """Updates the statistics of each class with the matrices of a batch that belong to the class
+    (Kim2020, Eqs. 19-21).
 
-    The function first updates the mean, then the standard deviation around the new mean. Finally
-    the function moves the center along a geodesic in the direction of the mean tangent of the
-    class's matrices. Algorithm 1 of Kim2020 updates the statistics after each matrix of the batch,
-    so the order of the matrices matters there. In this function the order does not matter. With one
-    matrix per class the update is exactly the online step of Kim2020.
+    The function first updates the mean, and then the standard deviation around the new mean.
+    Finally, it moves the center along a geodesic, in the direction of the mean tangent vector of
+    the class's matrices. Algorithm 1 of Kim2020 updates the statistics after each matrix, so its
+    result depends on the order of the matrices in the batch. The result of this function does not
+    depend on the order. If the batch has one matrix per class, the update is exactly the online
+    step of Kim2020.
 
-    Erratum: Kim2020 Eq. 20 lacks a bracket. The recursion of Eq. 9 is used instead:
-    `stddev^2 = (1 - rate) stddev^2 + rate (log d - mean)^2`.
+    Erratum: A bracket is missing in Eq. 20 of Kim2020. The function therefore uses the recursion of
+    Eq. 9, `stddev^2 = (1 - rate) stddev^2 + rate (log d - mean)^2`.
 
     Args:
         statistics: `Statistics` of all classes. `center` has shape `(classes, n, n)`, and `mean`,
             `stddev` and `count` have shape `(classes,)`.
         x: Positive definite matrices, shape `(batch, n, n)`.
-        labels: Class id of each matrix, int32, shape `(batch,)`, below `classes`. Matrices with
-            label -1 and matrices that are not finite are ignored.
-        values: Logarithm of each matrix's distance from the center of its class before the update,
-            shape `(batch,)`.
-        update_rate: Weight of one new matrix, from 0 to 1 (beta_delta in Kim2020). The weight of b
-            new matrices of a class is `1 - (1 - update_rate)^b`. Default: the weight is
-            `b / (count + b)`.
+        labels: Class id of each matrix, int32, shape `(batch,)`. The ids are below `classes`. A
+            matrix is ignored if its label is -1 or if it is not finite.
+        values: Logarithms of the distances between the matrices and the centers of their classes
+            before the update, shape `(batch,)`.
+        update_rate: Weight of one new matrix, from 0 to 1 (beta_delta in Kim2020). If a class has b
+            new matrices, their total weight is `1 - (1 - update_rate)^b`. By default, the total
+            weight is `b / (count + b)`.
 
     Returns:
         Updated `Statistics`, without a gradient.
@@ -194,12 +198,13 @@ def online_step(
     Args:
         statistics: `Statistics` of one class, in float64.
         x: Matrix, shape `(n, n)`, in float64, which may hold NaN or infinity.
-        threshold: Score at and above which a matrix does not change the statistics.
+        threshold: Upper limit of the score. If the score is at or above the limit, the matrix does
+            not change the statistics.
         update_rate: See `update`.
         scale: `"geometric"` or `"arithmetic"`, the same scale as in `calibrate`.
 
     Returns:
-        Score of the matrix before the update, which is infinite if the matrix is not positive
+        Score of the matrix before the update. The score is infinite if the matrix is not positive
         definite. Updated `Statistics`.
     """
     xp = namespace(*statistics, x)
@@ -224,28 +229,28 @@ def calibrate(
 ) -> Statistics:
     """Computes the statistics of a class from sample matrices (Kim2020, Eqs. 7-9).
 
-    The center is the Karcher mean of the matrices, and the distances of all matrices are measured
-    from this center. The divisor of the variance is the number of matrices.
+    The center is the Karcher mean of the matrices, and the distances of all matrices from this
+    center are used. The variance is divided by the number of matrices.
 
-    Erratum: Kim2020 Eqs. 8 and 9 measure the i-th distance from the mean of the first i - 1
-    matrices, which is the online step and not a calibration.
+    Erratum: In Eqs. 8 and 9 of Kim2020, the i-th distance is the distance from the mean of the
+    first i - 1 matrices. Eqs. 8 and 9 describe the online step and not a calibration.
 
     Args:
-        x: Positive definite matrices, shape `(count, n, n)`, at least two.
-        scale: `"geometric"` for statistics of logarithms of distances, `"arithmetic"` for
-            statistics of distances.
-        weights: Non-negative weights of the matrices in the computation of the center, shape
-            `(count,)`. Default: equal weights. All distances have equal weight in mean and standard
-            deviation, as in pyRiemann.
-        min_distance: Lower limit of distances, see `log_distance`. Use the same value when
-            computing scores.
+        x: At least two positive definite matrices, shape `(count, n, n)`.
+        scale: `"geometric"` computes statistics of the logarithms of distances, and `"arithmetic"`
+            computes statistics of the distances.
+        weights: Non-negative weights with which the matrices contribute to the center, shape
+            `(count,)`. Default: equal weights. As in pyRiemann, the mean and the standard deviation
+            give all distances the same weight.
+        min_distance: Lower limit of distances (see `log_distance`). Use the same limit to compute
+            scores.
 
     Returns:
         `Statistics` of NumPy values in float64. `center` has shape `(n, n)`.
 
     Raises:
         ValueError: If there are fewer than two matrices, a matrix is not finite or not positive
-            definite, or the weights do not fit.
+            definite, or the weights do not fit the other arguments.
     """
     if len(x) < MIN_SAMPLES:
         raise ValueError(
@@ -267,22 +272,22 @@ def check_update_rate(update_rate: float | None) -> float | None:
         return None
     if not (isinstance(update_rate, numbers.Real) and 0 <= update_rate <= 1):
         raise ValueError(
-            "`update_rate` must be from 0 (no update) to 1, or None for the inverse of the number "
-            f"of matrices. Received update_rate={update_rate!r}."
+            "`update_rate` must be a number from 0 (no update) to 1, or None for the inverse of "
+            f"the number of matrices. Received update_rate={update_rate!r}."
         )
     return float(update_rate)
 
 
 def _move_centers(center, x, members, fraction):
-    """Moves the center of each class along a geodesic, by a fraction of the mean tangent of the
-    class's matrices.
+    """Moves the center of each class along a geodesic, by a fraction of the mean tangent vector of
+    the class's matrices.
 
     Args:
         center: Positive definite matrices, shape `(classes, n, n)`.
         x: Positive definite matrices, shape `(batch, n, n)`.
-        members: Matrix with 1 if a sample belongs to a class and 0 otherwise, shape
-            `(batch, classes)`.
-        fraction: Fraction of the mean tangent for each class, shape `(classes,)`.
+        members: Matrix, shape `(batch, classes)`. An entry is 1 if the sample belongs to the class,
+            and 0 otherwise.
+        fraction: Fraction of the mean tangent vector for each class, shape `(classes,)`.
     """
     factor = cholesky(center)
     whitener = ops.einsum("bc,cij->bij", members, inverse_lower(factor))
@@ -337,8 +342,8 @@ def _updated(statistics, seen, samples, fraction, center, mean, variance):
 
 
 def _fraction(count, samples, update_rate):
-    """Computes the weight of new samples in the updated statistics. With one sample it is the
-    weight in Kim2020, Eqs. 19-21."""
+    """Computes the weight of new samples in the updated statistics. If there is one new sample, the
+    weight is the same as in Eqs. 19-21 of Kim2020."""
     if update_rate is None:
         return samples / (count + samples)
     return 1 - (1 - update_rate) ** samples

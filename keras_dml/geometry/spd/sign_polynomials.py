@@ -1,9 +1,10 @@
-"""Coefficients of the polynomials that replace an eigendecomposition in `spd.polynomial`.
+"""Computes the coefficients of the polynomials that replace an eigendecomposition in
+`spd.polynomial`.
 
-An odd polynomial of a symmetric matrix acts on its eigenvalues. A sequence of quintics maps the
-interval `[low, 1]` to 1 and `[-1, -low]` to -1, so it computes the matrix sign. Each quintic is
-optimal for the image of the interval under the previous quintics, except for two changes (`MARGIN`
-and `FOLD`) that limit rounding errors in float32.
+An odd polynomial of a symmetric matrix acts on its eigenvalues. A sequence of quintics (polynomials
+of degree 5) maps the interval `[low, 1]` to 1 and `[-1, -low]` to -1, so it computes the matrix
+sign. The previous quintics map the interval to an image, and each quintic is optimal for this
+image, except for two changes (`MARGIN` and `FOLD`) that limit rounding errors in float32.
 """
 
 import functools
@@ -13,14 +14,14 @@ import numpy as np
 SAMPLES = 4001  # points at which the image of an interval is computed
 NARROW = 0.999  # an interval whose ends have a larger ratio counts as a point
 
-# At the upper end of the interval the slope of a quintic is below -3, so an error beyond the
-# interval grows in each step (rarely by a factor of 40). Therefore quintics are fitted to an
-# interval that is one per cent longer.
+# At the upper end of the interval, the slope of a quintic is below -3. If a value exceeds the
+# interval by an error, this error grows in each step (rarely by a factor of 40). Therefore, the
+# upper end is raised by one per cent before a quintic is fitted.
 MARGIN = 1.01
 
 # The interval for the fit starts at this fraction of its upper end. If quintics were fitted to the
-# whole interval, they would map the middle of the spectrum to almost 0, where rounding flips signs
-# (NaN at condition number 1e3).
+# whole interval, they would map the middle of the spectrum to almost 0. There, rounding flips
+# signs, and the result was NaN at condition number 1e3.
 FOLD = 0.2
 FOLD_OF_ROOTS = 0.1
 
@@ -29,16 +30,15 @@ FOLD_OF_ROOTS = 0.1
 def steps(
     low: float, fold: float, tolerance: float = 1e-6
 ) -> tuple[tuple[float, float, float], ...]:
-    """Computes quintics `(a, b, c)`, `a x + b x^3 + c x^5`, that map `[low, 1]` to 1 within a
-    tolerance.
+    """Computes quintics `a x + b x^3 + c x^5` that together map `[low, 1]` to 1, up to a tolerance.
 
     Args:
         low: Smallest value that must reach 1. Values below `low` do not reach 1.
-        fold: Start of the interval for the fit, as a fraction of its upper end.
+        fold: Lower end of the interval for the fit, as a fraction of the upper end.
         tolerance: Largest distance from 1 after the last quintic.
 
     Returns:
-        Tuple of tuples of floats.
+        Tuple of quintics. Each quintic is a tuple `(a, b, c)` of floats.
     """
     high, quintics = 1.0, []
     while 1 - low > tolerance:
@@ -55,8 +55,8 @@ def steps(
 
 @functools.cache
 def logarithm(low: float, degree: int) -> tuple[tuple[float, ...], float, float]:
-    """Computes a polynomial in `t` that approximates `log(middle + half t)` for t from -1 to 1,
-    which covers the interval `[low, 1]`.
+    """Computes a polynomial in `t` that approximates `log(middle + half t)` for t from -1 to 1. For
+    t from -1 to 1, the argument of the logarithm covers the interval `[low, 1]`.
 
     Args:
         low: Lower end of the interval.
@@ -73,11 +73,11 @@ def logarithm(low: float, degree: int) -> tuple[tuple[float, ...], float, float]
 
 
 def _best_quintic(low, high):
-    """Computes the odd quintic that is nearest to 1 on an interval, with the Remez exchange
-    algorithm.
+    """Computes the odd quintic whose values on an interval are nearest to 1, with the Remez
+    exchange algorithm.
 
-    The error of this quintic alternates at the ends of the interval and at the two zeros of the
-    derivative. The zeros are the roots of a quadratic in the square of x.
+    The error of the quintic has alternating signs at the ends of the interval and at the two zeros
+    of the derivative. The zeros are the roots of a quadratic in the square of x.
     """
     if low > NARROW * high:  # limit for a point: value 1, derivatives 0
         return np.array([15, -10, 3]) / 8 / high ** np.array([1, 3, 5])

@@ -1,5 +1,5 @@
-"""Functions on the Stiefel manifold of orthonormal frames, which are matrices W `(rows, columns)`
-with `W'W = I`."""
+"""Computes orthonormal frames, which are matrices W `(rows, columns)` with `W'W = I` and form the
+Stiefel manifold."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -11,11 +11,11 @@ from keras_dml.geometry.spd.matrices import transposed
 def polar(w: Tensor) -> Tensor:
     """Computes the polar factor `W (W'W)^(-1/2)`, the orthonormal frame closest to a matrix.
 
-    A gradient step from a frame, followed by the polar factor, equals the Riemannian gradient step
-    to first order.
+    If a gradient step from a frame is followed by the polar factor, the result equals the
+    Riemannian gradient step to first order.
 
     Args:
-        w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
+        w: Matrices with full column rank, shape `(..., rows, columns)` with `columns <= rows`.
 
     Returns:
         Frames, same shape, float32 or wider.
@@ -28,13 +28,13 @@ def polar(w: Tensor) -> Tensor:
 
 
 def qr(w: Tensor) -> Tensor:
-    """Computes the orthonormal frame of the QR decomposition with a positive diagonal of R.
+    """Computes the orthonormal frame Q of a QR decomposition in which R has a positive diagonal.
 
     Args:
-        w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
+        w: Matrices with full column rank, shape `(..., rows, columns)` with `columns <= rows`.
 
     Returns:
-        Frames Q with the column space of `w`, same shape, float32 or wider.
+        Frames Q with the same column space and shape as `w`, float32 or wider.
 
     Raises:
         ValueError: If there are more columns than rows.
@@ -63,7 +63,7 @@ def random(shape: tuple[int, int], seed: int | keras.random.SeedGenerator | None
 def _tall(name, w):
     if len(w.shape) < 2 or w.shape[-1] > w.shape[-2]:
         raise ValueError(
-            f"`{name}` must have at most as many columns as rows, shape (..., rows, columns), "
+            f"`{name}` must have shape (..., rows, columns), with at most as many columns as rows, "
             f"because its columns are orthonormal. Received shape {tuple(w.shape)}."
         )
     return w

@@ -1,11 +1,12 @@
-"""Compiled functions that map small SPD matrices by a frame, take logarithms and return vectors, to
-speed up training with TensorFlow.
+"""Speeds up training with TensorFlow by compiled functions, which map small SPD matrices by a
+frame, take logarithms and return vectors.
 
-A product or a transpose of small matrices takes TensorFlow a few microseconds, but waking the
-threads of its pool takes up to a hundred. Therefore XLA compiles three functions: the computations
-before the eigendecomposition, the computations after it, and the backward pass. Compilation saves a
-third of the time for mapping 64 matrices of 20 x 20 to 10 x 10, forward and backward on two threads
-(`tests/bench/spd_layers.py`). For frames with more rows, TensorFlow's own products are faster.
+TensorFlow needs a few microseconds for a product or a transpose of small matrices, but up to a
+hundred microseconds to wake the threads of its pool. Therefore, XLA compiles three functions, which
+are the computations before the eigendecomposition, the computations after it, and the backward
+pass. Compilation was measured for 64 matrices of 20 x 20 that are mapped to 10 x 10
+(`tests/bench/spd_layers.py`). Compilation saves a third of the time for the forward and the
+backward pass on two threads. For frames with more rows, TensorFlow's own products are faster.
 """
 
 from keras_dml._backend import keras, ops, xla
@@ -29,22 +30,23 @@ SUMMED = 12  # up to this number of columns, sums are faster than a product
 
 
 def is_faster(frame: Tensor) -> bool:
-    """Returns True if `tangent_vectors` is faster than separate operations, which holds for small
-    frames in a TensorFlow graph. In an eager call compiling would take too long, most of a second.
+    """Returns True if `tangent_vectors` is faster than separate operations. `tangent_vectors` is
+    faster for small frames in a TensorFlow graph. In an eager call, compiling would take too long
+    (most of a second).
     """
     small = all(size <= limit for size, limit in zip(frame.shape, LARGEST, strict=True))
     return small and xla.is_traced()
 
 
 def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> Tensor:
-    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`. If `epsilon` is None, it
-    uses `spd.log` instead of `spd.rectify_log`.
+    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`. If `epsilon` is None,
+    `spd.log` replaces `spd.rectify_log`.
 
     Args:
         x: Matrices, shape `(..., n, n)`. The symmetric part is used.
-        frame: Frame that maps `(n, n)` to `(m, m)`, shape `(n, m)`.
-        epsilon: Smallest eigenvalue of the rectified matrices. Default: the rounding error, as in
-            `spd.log`.
+        frame: Frame of shape `(n, m)`, which maps matrices `(n, n)` to matrices `(m, m)`.
+        epsilon: Smallest eigenvalue of the rectified matrices. The default is the rounding error,
+            as in `spd.log`.
 
     Returns:
         Vectors, shape `(..., m (m + 1) / 2)`.
@@ -81,8 +83,8 @@ def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> T
 
 
 def _mapped(x, frame):
-    """Computes `frame' x frame` as input of an eigensolver, a mask of the finite results, and
-    `x frame`."""
+    """Computes `frame' x frame` as the input of an eigensolver. The other results are a mask of the
+    finite results, and `x frame`."""
     half = ops.matmul(symmetric_part(x), frame)
     return *finite_or_zero(symmetric_part(ops.matmul(transposed(half), frame))), half
 

@@ -1,4 +1,4 @@
-"""Conversions between symmetric matrices and vectors that keep inner products."""
+"""Converts symmetric matrices to vectors and back, without a change of inner products."""
 
 import math
 
@@ -11,7 +11,7 @@ from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
 def vectorize(x: Tensor) -> Tensor:
-    """Converts symmetric matrices to vectors of the scaled upper triangle, row by row.
+    """Converts symmetric matrices to vectors that hold the scaled upper triangle, row by row.
 
     Off-diagonal entries are multiplied by the square root of 2, so that vectors and matrices have
     the same inner products and norms. The order of entries is the same as in pyRiemann.
@@ -34,7 +34,8 @@ def vectorize(x: Tensor) -> Tensor:
 
 
 def unvectorize(v: Tensor) -> Tensor:
-    """Converts vectors to symmetric matrices, the inverse of `vectorize`.
+    """Converts vectors to symmetric matrices. The function `unvectorize` is the inverse of
+    `vectorize`.
 
     Args:
         v: Vectors, shape `(..., n (n + 1) / 2)`.
@@ -55,8 +56,8 @@ def unvectorize(v: Tensor) -> Tensor:
 
 def _adjoint(function):
     """Returns a custom gradient that calls `function`. The gradient of `to_vector` is `to_matrix`
-    and vice versa. These functions use a gather, which is much faster than the scatter of automatic
-    differentiation."""
+    and vice versa. The two functions use a gather, which is much faster than the scatter that
+    automatic differentiation uses."""
 
     def gradient(*args, upstream=None):
         if upstream is None:
@@ -67,7 +68,7 @@ def _adjoint(function):
 
 
 def to_vector(x: Tensor) -> Tensor:
-    """Computes `vectorize` of symmetric matrices without a custom gradient."""
+    """Computes the same vectors as `vectorize`, without a custom gradient."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
     scale = np.where(row == column, 1, math.sqrt(2))
@@ -76,7 +77,8 @@ def to_vector(x: Tensor) -> Tensor:
 
 
 def to_matrix(v: Tensor) -> Tensor:
-    """Computes `unvectorize`, the adjoint of `to_vector`, without a custom gradient."""
+    """Computes the same matrices as `unvectorize`, without a custom gradient. The function
+    `to_matrix` is the adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
     index = np.zeros((n, n), int)
@@ -91,7 +93,7 @@ def _size(v):
     n = (math.isqrt(8 * entries + 1) - 1) // 2
     if n < 1 or n * (n + 1) // 2 != entries:
         raise ValueError(
-            "`v` must hold vectors of n (n + 1) / 2 entries, which are 1, 3, 6, 10, ... entries. "
+            "`v` must hold vectors with n (n + 1) / 2 entries, that is 1, 3, 6, 10, ... entries. "
             f"Received shape {tuple(v.shape)}."
         )
     return n

@@ -105,7 +105,7 @@ def test_whole_weights_repeat_embeddings(rng):
 )
 def test_weights_that_do_not_fit_are_refused_for_each_order(weights):
     for p in (1, 2):
-        with pytest.raises(ValueError, match="non-negative, one for each of the 2 embeddings"):
+        with pytest.raises(ValueError, match="non-negative number for each of the 2 embeddings"):
             averages.barycenter(np.zeros((2, 1, 3)), weights, p)
 
 
@@ -121,7 +121,7 @@ def test_weights_that_do_not_fit_are_refused_for_each_order(weights):
         (lambda: averages.barycenter(np.zeros((2, 1, 3)), p=3), "`p` must be 1 or 2"),
         (
             lambda: averages.barycenter(np.zeros((2, 1, 3)), [1.0]),
-            "one for each of the 2 embeddings",
+            "one non-negative number for each of the 2 embeddings",
         ),
     ],
 )

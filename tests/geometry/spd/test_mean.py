@@ -236,7 +236,7 @@ def test_weights_that_do_not_fit_are_refused_by_every_mean(mean):
     x = np.stack([np.eye(2)] * 3)
     for weights in REFUSED:
         for values in (weights, ops.convert_to_tensor(weights, "float32")):
-            with pytest.raises(ValueError, match="non-negative, one for each of the 3 matrices"):
+            with pytest.raises(ValueError, match="non-negative number for each of the 3 matrices"):
                 mean(x, values)
     with pytest.raises(TypeError, match="`weights` must hold real numbers"):
         mean(x, ["1", "1", "1"])
