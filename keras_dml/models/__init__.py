@@ -1,6 +1,5 @@
-"""Network architectures and models with their own training.
-
-Importing this package registers the layers that the models use.
+"""Provides network architectures, and models that define their own training step. Importing this
+package registers the layers that the models use.
 """
 
 from keras_dml.models.adversarial_training import AdversarialTraining

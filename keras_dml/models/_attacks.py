@@ -1,4 +1,5 @@
-"""L-infinity attacks for adversarial training: FGSM and PGD (Monteiro2020, section 4.1.1).
+"""Implements the attacks FGSM and PGD in the L-infinity norm for adversarial training
+(Monteiro2020, section 4.1.1).
 
 The functions are pure and use `keras.ops`, so they can be compiled into a training step.
 `keras_dml.evaluation.robustness` measures the robustness of a trained network.
@@ -11,9 +12,9 @@ BOUNDS = (0.0, 1.0)  # range of the inputs, which the model itself standardizes
 
 
 def project(x, center, epsilon):
-    """Projects points to the nearest points that are within `epsilon` of the centers and in [0, 1].
+    """Moves each point to the nearest point that is within `epsilon` of its center and in [0, 1].
 
-    The order of the two clips does not matter if the centers are in [0, 1].
+    If the centers are in [0, 1], the order of the two projections does not matter.
 
     Args:
         x: Points, shape `(batch, ...)`.
@@ -25,13 +26,14 @@ def project(x, center, epsilon):
 
 
 def direction(gradient):
-    """Computes the sign of each entry of a gradient, and 0 for infinite and NaN entries."""
+    """Computes the sign of each entry of a gradient. Infinite and NaN entries give 0."""
     finite = ops.isfinite(gradient)
     return ops.sign(ops.where(finite, gradient, ops.zeros_like(gradient)))
 
 
 def uniform_start(x, epsilon, seed=None):
-    """Draws start points of PGD uniformly from the ball around the inputs and clips them to [0, 1].
+    """Draws the start points of PGD uniformly from a ball around each input, and clips them to [0,
+    1].
 
     Args:
         x: Inputs, shape `(batch, ...)`, in [0, 1].
@@ -45,12 +47,12 @@ def uniform_start(x, epsilon, seed=None):
 def pgd(loss, x, start, epsilon, step_size, steps):
     """Computes adversarial examples by projected gradient descent (PGD) on the negative loss.
 
-    Each step moves the points by the sign of the gradient. It then projects the points back into
-    the ball of radius `epsilon` around the inputs and into [0, 1]. One step of size `epsilon` that
-    starts at the inputs is the fast gradient sign method (FGSM).
+    Each step moves the points by the sign of the gradient. After this move, the step projects the
+    points back into the ball of radius `epsilon` around the inputs and into [0, 1]. One step of
+    size `epsilon` that starts at the inputs is the fast gradient sign method (FGSM).
 
     Args:
-        loss: Function from inputs to a loss for each example, shape `(batch,)`.
+        loss: Function that takes inputs and returns the loss of each example, shape `(batch,)`.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
         start: Points where the attack begins, same shape as `x`.
         epsilon: Largest change of each entry, a number or a scalar tensor.

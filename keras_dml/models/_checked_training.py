@@ -1,4 +1,6 @@
-"""Base class of models that check the arrays of `fit`, `evaluate` and `predict` before a step."""
+"""Provides the base class of models that check the arrays passed to `fit`, `evaluate` and
+`predict`.
+"""
 
 import inspect
 
@@ -6,13 +8,16 @@ from keras_dml._backend import keras
 
 
 def _with_keras_signature(method):
-    """Gives an override of a method of `keras.Model` the signature of the original method."""
+    """Sets the signature of a method that overrides a method of `keras.Model` to the original
+    signature.
+    """
     method.__signature__ = inspect.signature(getattr(keras.Model, method.__name__))
     return method
 
 
 class CheckedTraining(keras.Model):
-    """Base class of models whose loss needs both the scores and the embeddings of a batch.
+    """Base class of models that check their arrays, and whose loss needs both scores and
+    embeddings.
 
     A subclass implements `_check_inputs(x)` and `_check_targets(x, y, training)`, which raise
     errors for invalid arrays. The `call` of the subclass returns the result of `_outputs`.
@@ -22,7 +27,7 @@ class CheckedTraining(keras.Model):
 
     @_with_keras_signature
     def fit(self, *args, **kwargs):
-        """Trains like `keras.Model.fit`, after a check of the training and validation arrays.
+        """Checks the training and validation arrays, and then trains as `keras.Model.fit` does.
 
         Raises:
             TypeError: If inputs or labels are not numbers.
@@ -41,7 +46,7 @@ class CheckedTraining(keras.Model):
 
     @_with_keras_signature
     def evaluate(self, *args, **kwargs):
-        """Evaluates like `keras.Model.evaluate`, after a check of the arrays.
+        """Checks the arrays, and then evaluates as `keras.Model.evaluate` does.
 
         Raises:
             TypeError: Same as in `fit`.
@@ -54,7 +59,7 @@ class CheckedTraining(keras.Model):
 
     @_with_keras_signature
     def predict(self, *args, **kwargs):
-        """Predicts like `keras.Model.predict`, after a check of the arrays.
+        """Checks the arrays, and then predicts as `keras.Model.predict` does.
 
         Raises:
             TypeError: If the inputs are not numbers.
@@ -64,7 +69,9 @@ class CheckedTraining(keras.Model):
         return super().predict(*args, **kwargs)
 
     def test_step(self, *args):
-        """Evaluates a batch like `keras.Model.test_step`, and passes the embeddings to the loss."""
+        """Evaluates a batch as `keras.Model.test_step` does, and also passes the embeddings to the
+        loss.
+        """
         self._is_evaluating = True
         try:
             return super().test_step(*args)
@@ -80,14 +87,16 @@ class CheckedTraining(keras.Model):
         self._check_inputs(x)
 
     def _outputs(self, embedding, scores, training):
-        """Returns scores for `call`, or a dict of embeddings and scores if a loss needs both."""
+        """Returns the result of `call`: scores, or a dict of embeddings and scores if the loss
+        needs both.
+        """
         if training or self._is_evaluating:
             return {"embedding": embedding, "scores": scores}
         return scores
 
 
 def _bound_arguments(name, model, args, kwargs):
-    """Returns a dict from names to values of the arguments of a call to a `keras.Model` method."""
+    """Returns a dict from names to values of the arguments that a `keras.Model` method received."""
     return inspect.signature(getattr(keras.Model, name)).bind(model, *args, **kwargs).arguments
 
 
@@ -104,6 +113,6 @@ def refuse_weights(model: keras.Model, *weights: object) -> None:
     if any(weight is not None for weight in weights):
         raise ValueError(
             f"{type(model).__name__} takes no `sample_weight` and no `class_weight`, because its "
-            "losses compare pairs of rows, and pairs have no weights. Sample important rows more "
-            "often instead."
+            "losses compare pairs of rows, which have no weights. Draw important rows more often "
+            "instead."
         )

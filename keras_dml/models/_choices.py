@@ -2,7 +2,7 @@
 
 
 def choose(name, value, choices):
-    """Looks up the entry of `choices` for the value of an argument.
+    """Returns the entry of `choices` that belongs to the value of an argument.
 
     Args:
         name: Name of the argument, for the error message.

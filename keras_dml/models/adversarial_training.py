@@ -1,4 +1,4 @@
-"""Adversarial training of a classifier by the methods PGD, AT, ALP, TLA and TRADES."""
+"""Trains a classifier on adversarial examples by the methods PGD, AT, ALP, TLA and TRADES."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -18,38 +18,38 @@ from keras_dml.models._choices import choose
 from keras_dml.models.prototypical_classifier import PrototypicalClassifier, check_loss
 
 SEEDS = 2**32  # number of seeds of a generator of Keras
-# Standard deviation of the random start of TRADES. At the inputs themselves the divergence, which
-# TRADES maximizes, has gradient zero.
+# Standard deviation of the noise that TRADES adds to inputs before its attack. Without noise, the
+# attack would not start to move, because the gradient of the divergence is zero at the inputs.
 TRADES_START = 1e-3
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class AdversarialTraining(CheckedTraining):
-    """Adversarial training of a `PrototypicalClassifier`: each step attacks its own batch by
-    projected gradient descent (PGD; Monteiro2020, section 4.1.1).
+    """Adversarial training of a `PrototypicalClassifier`. Each training step attacks the inputs of
+    its batch by projected gradient descent (PGD; Monteiro2020, section 4.1.1).
 
     A step first computes adversarial examples of its batch by projected gradient ascent from a
     random start within `epsilon`. During this attack the classifier is in inference mode, so
     neither the prototypes nor the running statistics change. The step then trains on clean and
     adversarial inputs together. The trained classifier is `model.classifier`, which shares its
-    weights with this model. Compiled metrics are computed on all inputs of a step, including
-    adversarial inputs.
+    weights with this model. Metrics that are passed to `compile` are computed on all inputs of a
+    step, including adversarial inputs.
 
     `method="prototypes"` selects the method of Monteiro2020. This method trains all three loss
     terms of the classifier on clean and adversarial inputs together. The
-    `keras_dml.losses.PrototypicalLoss` of `compile` weights the terms. The attack maximizes the sum
-    of the class term and the auxiliary term, so that both heads become robust. The other methods
-    train only the encoder and the auxiliary head, and freeze the similarity. `"at"` (Madry2018)
-    trains on adversarial inputs only. `"alp"`, `"tla"` and `"trades"` use the losses of
-    `keras_dml.losses.robust`. After training with `"at"`, `"alp"`, `"tla"` or `"trades"`, use the
-    scores of `head="dol"`.
+    `keras_dml.losses.PrototypicalLoss` that is passed to `compile` sets the weights of the terms.
+    The attack maximizes the sum of the class term and the auxiliary term, so that both heads become
+    robust. The other methods train only the encoder and the auxiliary head, and freeze the
+    similarity. `"at"` (Madry2018) trains on adversarial inputs only. `"alp"`, `"tla"` and
+    `"trades"` use the losses of `keras_dml.losses.robust`. After training with `"at"`, `"alp"`,
+    `"tla"` or `"trades"`, use the scores of `head="dol"`.
 
     `evaluate` and validation compute the loss terms of the method on clean inputs, without an
     attack. `keras_dml.evaluation.robustness` measures accuracy under attack (AutoAttack, PGD).
 
-    Inputs must be in [0, 1], and labels are class ids from 0. The model returns the scores that it
-    trains. These scores are similarities to the prototypes for `"prototypes"`, and logits of the
-    auxiliary head for all other methods.
+    Inputs must be in [0, 1], and labels are class ids from 0. The model returns scores. With
+    `"prototypes"`, the scores are similarities to the prototypes. With all other methods, the
+    scores are logits of the auxiliary head.
 
     Args:
         classifier: A `keras_dml.models.PrototypicalClassifier`, with `aux="softmax"` for all
@@ -58,17 +58,20 @@ class AdversarialTraining(CheckedTraining):
         epsilon: Largest change of each entry of an input. Monteiro2020 uses 0.3 for MNIST and 8/255
             for CIFAR-10.
         steps: Number of steps of the attack. Monteiro2020 uses 40 for MNIST and 10 for CIFAR-10.
-        step_size: Change of each entry in one step of the attack. Default:
-            `2.5 * epsilon / steps`.
+        step_size: Change of each entry in one step of the attack. The default is `2.5 * epsilon /
+            steps`.
         clean_fraction: Fraction of clean inputs among the inputs that `"prototypes"` trains on, 0
-            to 0.5. Every input is attacked. Below 0.5 the step uses fewer clean inputs, evenly
-            spaced in the batch.
+            to 0.5. Every step trains on the adversarial examples of all inputs. If the fraction is
+            below 0.5, the step uses only some of the clean inputs, which are evenly spaced in the
+            batch.
         ramp_steps: Number of training steps in which `epsilon` and `step_size` grow from near 0 to
-            their full values. Without such a ramp the loss may fail to decrease.
-        constants: Constants of the loss of the method, as a dict of keyword arguments of the
-            function in `keras_dml.losses.robust`. Default: the values of Monteiro2020, Table 1.
-        seed: Seed of the random starts, from 0 to 2**32 - 1. Default: a seed drawn by Python's
-            `random`, as in Keras.
+            their full values. If both values are large from the start, the loss may fail to
+            decrease.
+        constants: Constants of the method's loss, as a dict of keyword arguments for the loss
+            function in `keras_dml.losses.robust`. The defaults are the values in Table 1 of
+            Monteiro2020.
+        seed: Seed of the random start points, from 0 to 2**32 - 1. By default, Python's `random`
+            draws the seed, as in Keras.
 
     Raises:
         TypeError: If the classifier is not a `PrototypicalClassifier`.
@@ -142,7 +145,7 @@ class AdversarialTraining(CheckedTraining):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of the method, which uses only clean inputs outside of training."""
+        """Computes the loss of the method. In an evaluation, the loss uses only clean inputs."""
         refuse_weights(self, sample_weight)
         if not isinstance(y_pred, dict):
             embedding = self.classifier._encode(x, training)
@@ -157,7 +160,8 @@ class AdversarialTraining(CheckedTraining):
         )
 
     def attack(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes the adversarial examples that the next training step would use for a batch.
+        """Computes the same adversarial examples of a batch as the next training step would
+        compute.
 
         Args:
             x: Inputs, shape `(batch, ...)`, in [0, 1].
@@ -167,13 +171,13 @@ class AdversarialTraining(CheckedTraining):
             Adversarial examples, same shape as `x`, without a gradient.
 
         Raises:
-            ValueError: If a label is not a class. In a compiled step the backend raises its own
-                error instead.
+            ValueError: If a label is not a class. In a compiled step, the backend raises an error
+                of another type.
         """
         x = ops.convert_to_tensor(x)
         labels, _ = known_ids(y, self.classifier._trained_classes)
-        # The seed is computed from the number of steps, because Keras saves this number, but does
-        # not save the state of the generator.
+        # The seed of a step is computed from the number of past steps. Keras saves this number with
+        # the model, but does not save the state of a random generator.
         state = [ops.convert_to_tensor(self._first_seed), ops.cast(self.steps_taken, "uint32")]
         self.seed_generator.state.assign(ops.stack(state))
         epsilon, step_size = (self._ramp() * size for size in (self.epsilon, self.step_size))
@@ -183,7 +187,7 @@ class AdversarialTraining(CheckedTraining):
         return _attacks.pgd(loss, x, start, epsilon, step_size, self.steps)
 
     def _ramp(self):
-        """Returns the fraction of `epsilon` and `step_size` that this step uses."""
+        """Returns the fraction of the full `epsilon` and `step_size` that the current step uses."""
         if not self.ramp_steps:
             return 1.0
         return ops.minimum((ops.cast(self.steps_taken, "float32") + 1) / self.ramp_steps, 1.0)
@@ -246,8 +250,8 @@ def _check_attack(epsilon, steps, step_size, clean_fraction, ramp_steps):
         raise ValueError(f"`step_size` must be above 0. Received step_size={step_size!r}.")
     if not 0 <= clean_fraction <= 0.5:
         raise ValueError(
-            "`clean_fraction` must be from 0 to 0.5, because every input is attacked. Received "
-            f"clean_fraction={clean_fraction!r}."
+            "`clean_fraction` must be from 0 to 0.5, because a step uses at least as many "
+            f"adversarial inputs as clean inputs. Received clean_fraction={clean_fraction!r}."
         )
     if int(ramp_steps) != ramp_steps or ramp_steps < 0:
         raise ValueError(
@@ -260,13 +264,15 @@ def _check_classifier(classifier):
     if not isinstance(classifier, PrototypicalClassifier):
         raise TypeError(
             "`classifier` must be a `keras_dml.models.PrototypicalClassifier`. Received "
-            f"{type(classifier).__name__}. Build one from the encoder of a plain network to train "
-            "it by AT, ALP, TLA or TRADES, which use only the encoder and the auxiliary head."
+            f"{type(classifier).__name__}. To train a plain network by AT, ALP, TLA or TRADES, "
+            "build a `PrototypicalClassifier` from its encoder. These methods use only the encoder "
+            "and the auxiliary head."
         )
 
 
 class Method:
-    """Base class of the methods of `AdversarialTraining`: attack, training inputs and loss.
+    """Base class of the methods of `AdversarialTraining`. A method defines the attack, the training
+    inputs and the loss.
 
     Args:
         name: Name of the method.
@@ -274,8 +280,8 @@ class Method:
         constants: Dict of constants that replace entries of `defaults`. Default: no replacements.
 
     Raises:
-        ValueError: If `constants` has a key that is not in `defaults`, or the classifier does not
-            have the head that the method trains.
+        ValueError: If `constants` has a key that is not in `defaults`, or if the method trains a
+            head that the classifier does not have.
     """
 
     defaults: dict[str, float] = {}  # constants of the loss, as in Monteiro2020, Table 1
@@ -286,7 +292,7 @@ class Method:
         unknown = set(constants or {}) - set(self.defaults)
         if unknown:
             raise ValueError(
-                f"`constants` of method {name!r} are {tuple(self.defaults)}. Received "
+                f"`constants` of method {name!r} can be {tuple(self.defaults)}. Received "
                 f"{sorted(unknown)}."
             )
         self.name, self.classifier = name, classifier
@@ -315,7 +321,9 @@ class Method:
     def join(
         self, x: Tensor, y: Tensor, adversarial: Tensor, clean_fraction: float
     ) -> tuple[Tensor, Tensor]:
-        """Returns inputs and labels of a training step: clean inputs and adversarial examples."""
+        """Returns the inputs and labels of a training step. The inputs are clean inputs and
+        adversarial examples.
+        """
         inputs = ops.concatenate([ops.cast(x, adversarial.dtype), adversarial])
         return inputs, ops.concatenate([y, y])
 
@@ -333,10 +341,10 @@ class Method:
 
         Args:
             y: Class ids, shape `(batch,)`.
-            outputs: Dict of the `embedding` and the `scores` of the inputs. In training the inputs
-                are the result of `join`, and in an evaluation they are clean inputs.
-            loss: Loss of `compile`, or None.
-            penalties: Further loss terms, scalars.
+            outputs: Dict with the `embedding` and the `scores` of the inputs. In training, the
+                inputs are the result of `join`. In an evaluation, the inputs are clean.
+            loss: Loss that was passed to `compile`, or None.
+            penalties: Scalars that are added to the loss, such as regularization losses of layers.
             training: Whether the step is a training step.
             static: Whether XLA compiles the step.
         """
@@ -344,7 +352,7 @@ class Method:
 
 
 class Prototypes(Method):
-    """Training of all three loss terms on clean and adversarial inputs (Monteiro2020)."""
+    """Method that trains all three loss terms on clean and adversarial inputs (Monteiro2020)."""
 
     @property
     def metrics(self) -> Sequence[Any]:
@@ -434,8 +442,8 @@ class AuxiliaryMethod(Method):
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
-            clean: Dict of the `embedding` and the `scores` of clean inputs.
-            adversarial: Dict of the `embedding` and the `scores` of the adversarial examples.
+            clean: Dict with the `embedding` and the `scores` of the clean inputs.
+            adversarial: Dict with the `embedding` and the `scores` of the adversarial examples.
 
         Returns:
             Losses, shape `(batch,)`.
@@ -445,7 +453,9 @@ class AuxiliaryMethod(Method):
     def halves(
         self, labels: Tensor, outputs: dict[str, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-        """Splits the outputs of a step in halves: labels, clean outputs and adversarial outputs."""
+        """Splits the outputs of a step into halves. Returns labels, clean outputs and adversarial
+        outputs.
+        """
         labels, _ = ops.split(labels, 2)
         pairs = {key: ops.split(value, 2) for key, value in outputs.items()}
         return labels, *({key: pair[i] for key, pair in pairs.items()} for i in (0, 1))
@@ -477,7 +487,9 @@ class AuxiliaryMethod(Method):
 
 
 class AdversarialInputs(AuxiliaryMethod):
-    """Adversarial training (AT): cross-entropy on adversarial inputs only (Madry2018)."""
+    """Adversarial training (AT; Madry2018), which uses the cross-entropy of adversarial inputs
+    only.
+    """
 
     def join(
         self, x: Tensor, y: Tensor, adversarial: Tensor, clean_fraction: float
@@ -519,8 +531,9 @@ class TripletLoss(AuxiliaryMethod):
 
 
 class Trades(AuxiliaryMethod):
-    """TRADES (Zhang2019): cross-entropy of clean inputs, and divergence between the clean and the
-    adversarial logits."""
+    """TRADES (Zhang2019), which adds the cross-entropy of clean inputs and the divergence between
+    the clean and the adversarial logits.
+    """
 
     defaults: dict[str, float] = {"beta": 6.0}
 
@@ -548,7 +561,9 @@ METHODS: dict[str, type[Method]] = {
 
 
 def _evenly_spaced_rows(rows, fraction):
-    """Returns evenly spaced row indices, so that a batch sorted by class keeps all its classes."""
+    """Returns evenly spaced row indices. If a batch is sorted by class, the selected rows therefore
+    include all classes.
+    """
     if isinstance(rows, int):
         count = max(1, round(rows * fraction))
     else:  # the size of the batch is unknown until the graph runs

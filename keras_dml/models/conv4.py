@@ -1,4 +1,4 @@
-"""The convolutional encoder of prototypical networks."""
+"""Provides the convolutional encoder of prototypical networks."""
 
 import numbers
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ def conv4(
 ) -> keras.Model:
     """Builds the convolutional encoder of prototypical networks (Snell2017).
 
-    A block is a 3 by 3 convolution, batch normalization, ReLU and max pooling over 2 by 2 pixels.
+    Each block consists of a 3 by 3 convolution, batch normalization, ReLU and max pooling over 2 by
+    2 pixels.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -30,9 +31,11 @@ def conv4(
         input_shape: `(height, width, channels)`, with height and width at least `2 ** blocks`.
         width: Number of filters per block, or a list with one number for each block.
         blocks: Number of blocks.
-        embedding: Units of a linear layer on the features. Default: no such layer.
-        early_pooling: Whether pooling comes before batch normalization, which then processes a
-            quarter of the pixels. Early pooling halves the time of a training step on a CPU.
+        embedding: Number of units of a linear layer on the features. By default, there is no linear
+            layer.
+        early_pooling: Whether each block pools before batch normalization, so that batch
+            normalization processes a quarter of the pixels. Early pooling halves the time of a
+            training step on a CPU.
 
     Returns:
         A `keras.Model`.
@@ -44,7 +47,7 @@ def conv4(
     widths = [width] * blocks if isinstance(width, numbers.Integral) else list(width)
     if len(widths) != blocks:
         raise ValueError(
-            f"`width` must be one number, or a list with one for each of the {blocks} blocks. "
+            f"`width` must be a number, or a list with one number for each of the {blocks} blocks. "
             f"Received width={width!r}."
         )
     for i, filters in enumerate(widths, start=1):

@@ -1,4 +1,4 @@
-"""Copies a model with another solver of its matrix layers, or with another precision."""
+"""Copies a model, and changes the solver of its matrix layers or its precision."""
 
 from keras_dml._backend import keras
 from keras_dml.layers.matrices import functions
@@ -7,10 +7,9 @@ SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 
 
 def with_solver(model: keras.Model, solver: str) -> keras.Model:
-    """Copies a model and changes the solver of its layers `ReEig`, `LogEig` and `TangentMap`.
-
-    The copy has the same weights and is not compiled. Train with `"eigh"`, which is exact.
-    `"polynomial"` needs no eigendecomposition, which runtimes on devices do not have.
+    """Copies a model and changes the solver of its layers `ReEig`, `LogEig` and `TangentMap`. The
+    copy has the same weights and is not compiled. Use `"eigh"` for training, because it is exact.
+    Runtimes on devices cannot compute eigendecompositions, and `"polynomial"` does not need them.
     `keras_dml.export.tflite` therefore converts a copy with the solver `"polynomial"`.
 
     Args:
@@ -54,11 +53,14 @@ def in_float64(model: keras.Model) -> keras.Model:
 
 
 def _copy(model, change):
-    """Copies a model and applies `change` to each dict in the configuration of the copy."""
+    """Copies a model, and applies `change` to every dict in the configuration from which the copy
+    is built.
+    """
     config = keras.saving.serialize_keras_object(model)
     config.pop("compile_config", None)
     _visit(config, change)
-    # This is safe, because the configuration comes from an object in memory, not from a file.
+    # Custom code in the configuration is safe, because the configuration comes from an object in
+    # memory, not from a file.
     copy = keras.saving.deserialize_keras_object(config, safe_mode=False)
     copy.set_weights(model.get_weights())
     return copy

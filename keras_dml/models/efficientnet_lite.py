@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0, a pretrained image encoder for devices."""
+"""Provides EfficientNet-Lite0, a pretrained image encoder for devices."""
 
 import pathlib
 
@@ -8,8 +8,8 @@ from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
 
-# For each stage: kernel size, stride of the first block, expansion factor, number of filters and
-# number of blocks (Tan2019, Table 1). Lite0 has the same stages as B0.
+# Each row describes a stage by kernel size, stride of the first block, expansion factor, number of
+# filters and number of blocks (Tan2019, Table 1). Lite0 has the same stages as B0.
 STAGES = (
     (3, 1, 1, 16, 1),
     (3, 2, 6, 24, 2),
@@ -20,7 +20,7 @@ STAGES = (
     (3, 1, 6, 320, 1),
 )
 STEM, HEAD = 32, 1280
-# The published weights were trained on (pixel - 127) / 128 for pixels from 0 to 255.
+# The published weights expect inputs (pixel - 127) / 128, where pixels are from 0 to 255.
 MEAN, STDDEV = 127 / 255, 128 / 255
 
 
@@ -30,26 +30,28 @@ def efficientnet_lite0(
     *,
     embedding: int | None = None,
 ) -> keras.Model:
-    """Builds EfficientNet-Lite0 up to its pooled features (Tan2019).
+    """Builds EfficientNet-Lite0 (Tan2019) without its classification layer, so that it returns
+    pooled features.
 
     The network has seven stages of inverted bottlenecks. The Lite variant (TensorFlow, 2020) has no
-    squeeze-and-excite blocks, and ReLU6 is its only activation. The network can therefore be
-    quantized to int8 for accelerators. `zoo/efficientnet_lite0.py` writes a file of weights trained
-    on ImageNet.
+    squeeze-and-excite blocks, and ReLU6 is its only activation. A network with these properties can
+    be quantized to int8 for accelerators. `zoo/efficientnet_lite0.py` writes a file with weights
+    that were trained on ImageNet.
 
     Functional model:
-        Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The ImageNet weights
-            were trained on the middle 7/8 of each image, resized (bicubic) to 224 by 224 pixels.
+        Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The ImageNet weights were
+            trained on images that were cropped to the middle 7/8 and resized (bicubic) to 224 by
+            224 pixels.
         Output: `(batch, 1280)` features, each in [0, 6]. With `embedding`, the output is
             `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, 3)`, with height and width at least 32. The weights fit images
-            of any size.
+        input_shape: `(height, width, 3)`, with height and width at least 32. The same weights work
+            for images of any size.
         weights: Path of a `.weights.h5` file of the network without `embedding`. Default: random
             weights.
-        embedding: Units of a linear layer on the features, with random initial weights. Default: no
-            such layer.
+        embedding: Number of units of a linear layer on the features, which has random initial
+            weights. Default: no such layer.
 
     Returns:
         A `keras.Model` with 3.4 million weights.

@@ -1,4 +1,6 @@
-"""The network of Jaeger2019 for eye movements, with one part each for slow and fast velocities."""
+"""Builds the network of Jaeger2019 for eye movements, which has a part for slow and a part for fast
+velocities.
+"""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
@@ -17,11 +19,11 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
 
     For a velocity v, the slow part computes tanh(20 v), which spreads the small velocities of
     drifts and tremor and limits the large velocities of saccades. The fast part replaces v by zero
-    if the length of v is at most 0.04 degrees per millisecond, and then standardizes the result.
-    Before training, adapt the layer `standardize` of the fast part to
-    `keras_dml.models.eye_velocity.fast_velocities` of the training data. The slow and the fast part
-    continue with nine convolutions, each with ReLU, batch normalization and average pooling by 2,
-    and with three dense layers with ReLU and batch normalization.
+    if the norm of v is at most 0.04 degrees per millisecond, and then standardizes the result.
+    Before training, adapt the layer `standardize` of the fast part to the result of
+    `keras_dml.models.eye_velocity.fast_velocities` for the training data. All other layers of the
+    two parts are the same. Nine convolutions, each with ReLU, batch normalization and average
+    pooling by 2, are followed by three dense layers, each with ReLU and batch normalization.
 
     Functional model:
         Input: `velocity`, shape `(batch, steps, 2)`, angular velocity of the gaze, horizontal and
@@ -32,11 +34,12 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
         kind: `"slow"` or `"fast"`.
         steps: Number of time steps of a recording. Jaeger2019 uses 1,000 steps at 1 kHz.
         classes: Number of people.
-        narrower: Divisor of the numbers of filters and units, for a compact network.
+        narrower: Number by which all numbers of filters and units are divided, for a smaller
+            network.
 
     Returns:
-        A `keras.Model`. At 1,000 steps and without the output layer, the slow part has 2.1 million
-        weights and the fast part 6.0 million.
+        A `keras.Model`. For 1,000 steps, the slow part has 2.1 million weights without the output
+        layer, and the fast part has 6.0 million weights.
 
     Raises:
         ValueError: If the kind is unknown, or a number is out of range.
@@ -66,12 +69,11 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
 
 
 def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int = 1) -> keras.Model:
-    """Joins the two trained parts to one classifier of people (Jaeger2019).
-
-    The network freezes the two parts and concatenates their probabilities. Two dense layers with
-    batch normalization and ReLU follow. The layer `embedding` returns the embeddings, which are
-    compared by their cosine. `keras.Model(network.input, network.get_layer("embedding").output)`
-    is a model that returns embeddings.
+    """Joins the two trained parts to one classifier of people (Jaeger2019). The function freezes
+    the two parts. The network concatenates the probabilities of the two parts, and applies two
+    dense layers with batch normalization and ReLU. The layer `embedding` returns the embeddings,
+    which are compared by their cosine. `keras.Model(network.input,
+    network.get_layer("embedding").output)` is a model that returns embeddings.
 
     Functional model:
         Input: `velocity`, shape `(batch, steps, 2)`, as in `eye_velocity_part`.
@@ -80,7 +82,7 @@ def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int 
     Args:
         slow: Trained `eye_velocity_part("slow", ...)`.
         fast: Trained `eye_velocity_part("fast", ...)` with the same number of steps and people.
-        narrower: Divisor of the numbers of units of the two new layers.
+        narrower: Number by which the numbers of units of the two new layers are divided.
 
     Returns:
         A `keras.Model` whose parts are frozen.
@@ -99,8 +101,8 @@ def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int 
             )
     if slow.input_shape != fast.input_shape or slow.output_shape != fast.output_shape:
         raise ValueError(
-            "`slow` and `fast` must have equal numbers of steps and people. Received parts from "
-            f"{slow.input_shape} to {slow.output_shape} and from {fast.input_shape} to "
+            "`slow` and `fast` must have equal numbers of steps and people. Received input shapes "
+            f"{slow.input_shape} and {fast.input_shape} and output shapes {slow.output_shape} and "
             f"{fast.output_shape}."
         )
     slow.trainable = fast.trainable = False

@@ -1,4 +1,6 @@
-"""The voice encoder of the GE2E loss: embeddings of speakers (d-vectors) from raw audio."""
+"""Builds a voice encoder that was designed for the GE2E loss, and computes embeddings of speakers
+(d-vectors) from raw audio.
+"""
 
 import pathlib
 
@@ -12,7 +14,8 @@ from keras_dml.layers.windowed_mean import WindowedMean
 RATE_HZ = 16000
 LEVEL = 10 ** (-30 / 20)  # -30 dB relative to full scale
 HOP, FRAME = 160, 400  # samples
-# In frames: a window has 1.6 s, 1.3 windows start per second, and the reach is 3/4 of a window.
+# Numbers of frames. A window has 1.6 s, 1.3 windows start per second, and the reach is 3/4 of a
+# window.
 WINDOW, STEP, REACH = 160, 77, 120
 
 
@@ -22,12 +25,13 @@ def ge2e(
     """Builds a voice encoder that computes d-vectors from raw audio (generalized end-to-end loss,
     GE2E; Wan2018, as implemented in Resemblyzer 0.1.4).
 
-    The model amplifies recordings that are quieter than -30 dB to this level. It divides audio
-    into windows of 1.6 s and computes mel bands of each window. LSTM layers process the bands, and
-    a dense layer with ReLU follows the last step. The embedding is the mean of the unit vectors of
-    all windows, scaled to length 1. `zoo/voice_ge2e_sim/convert.py` writes a file with the weights
-    of Resemblyzer, which were trained on thousands of speakers. In contrast to `preprocess_wav` of
-    Resemblyzer the model does not remove silence.
+    If a recording is quieter than -30 dB, the model amplifies it to this level. The model divides
+    audio into windows of 1.6 s and computes mel bands of each window. LSTM layers process the
+    bands, and a dense layer with ReLU processes the last output of the LSTM layers. The result of
+    each window is scaled to length 1. The embedding is the mean over all windows, scaled to length
+    1 again. `zoo/voice_ge2e_sim/convert.py` writes a file with the weights of Resemblyzer, which
+    were trained on thousands of speakers. In contrast to `preprocess_wav` of Resemblyzer the model
+    does not remove silence.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1], of any length, with or
@@ -35,9 +39,9 @@ def ge2e(
         Output: `(batch, units)`, vectors of length 1 without negative components.
 
     Args:
-        weights: Path of a `.weights.h5` file of the network with the default sizes. Default: random
-            weights.
-        units: Units of each LSTM layer, and length of the embedding.
+        weights: Path of a `.weights.h5` file with weights for the default sizes. By default, the
+            weights are random.
+        units: Number of units of each LSTM layer, which is also the length of the embedding.
         depth: Number of LSTM layers.
         bands: Number of mel bands (see `MelPower`).
 

@@ -1,4 +1,4 @@
-"""Gradient caching (GradCache), which trains on large batches in little memory."""
+"""Implements gradient caching (GradCache), which trains on large batches in little memory."""
 
 from typing import Any, Self
 
@@ -14,39 +14,41 @@ class GradCache(keras.Model):
     """Wrapper that trains an encoder on batches whose activations do not fit into memory
     (gradient caching; Gao2021).
 
-    A loss of pairs gains from large batches, but a plain training step stores the activations of
-    all rows. In training this model embeds at most `chunk` rows at a time and stores only the
-    embeddings. The loss uses the embeddings and labels of the whole batch, including pairs across
-    chunks. The model stores the gradient of the loss with respect to the embeddings, embeds each
-    chunk again and propagates the gradient to the weights. A step with `GradCache` costs one more
-    pass through the encoder than a plain step. Except for rounding, the result equals a plain step
-    on the large batch. The step needs memory for the activations of one chunk, for all embeddings
-    and for the loss.
+    Losses that compare pairs of rows work better with large batches, but an ordinary training step
+    stores the activations of all rows. In training this model embeds at most `chunk` rows at a time
+    and stores only the embeddings. The loss uses the embeddings and labels of the whole batch,
+    including pairs across chunks. The model stores the gradient of the loss with respect to the
+    embeddings, embeds each chunk again and propagates the gradient to the weights. Compared with an
+    ordinary step, a step with `GradCache` computes one more pass through the encoder. Except for
+    rounding, the weights after the two steps are equal. The step needs memory for the activations
+    of one chunk, for all embeddings and for the loss.
 
-    In inference the model equals its encoder: the input, the output and the distance are the same.
-    To publish a trained model, use `model.encoder`, which shares its weights with this model. The
-    model trains with `fit` by any loss of `keras_dml.losses`, also on several devices, and with
-    sample weights if the loss accepts sample weights. A `GradCache` model can be the encoder of
-    `PrototypicalClassifier` and `PotatoNetwork`.
+    In inference, the model has the same input, output and distance as its encoder. To publish a
+    trained model, use `model.encoder`, which shares its weights with this model. `fit` accepts any
+    loss of `keras_dml.losses`, and works on several devices. `fit` accepts sample weights if the
+    loss accepts sample weights. A `GradCache` model can be the encoder of `PrototypicalClassifier`
+    and `PotatoNetwork`.
 
     There are `c = ceil(batch / chunk)` chunks. Chunk i holds the rows i, i + c, i + 2c, ..., so
-    each chunk has rows of all classes if the batch is sorted by class. The batch size need not be a
-    multiple of the number of chunks: a chunk with a missing row repeats another row, and the model
-    drops the second embedding. The two passes draw the same dropout masks for a chunk, because the
-    second pass starts from the same state as the first pass, including the random generators.
-    Batch normalization normalizes each chunk and updates its statistics once per chunk. The step
-    then equals the step of a network that normalizes each chunk separately. For the same step as
-    with the large batch, set batch normalization layers to `trainable = False` before `compile`.
+    each chunk has rows of all classes if the batch is sorted by class. The batch size does not have
+    to be a multiple of the number of chunks. If a chunk has one row too few, the chunk contains one
+    of its rows twice, and the model drops the second embedding of this row. The two passes draw the
+    same dropout masks for a chunk, because they start from the same state of the encoder and of its
+    random generators. Batch normalization normalizes each chunk and updates its statistics once per
+    chunk. With batch normalization, the step therefore equals the step of a network that normalizes
+    each chunk separately. To get the same step as without `GradCache`, set `trainable = False` for
+    all batch normalization layers before `compile`.
 
     Args:
-        encoder: A functional or sequential `keras.Model` of one input and one output.
+        encoder: A functional or sequential `keras.Model` with one input and one output.
         chunk: Largest number of rows that the model embeds at once.
 
     Raises:
         TypeError: If `chunk` is not an integer.
-        ValueError: If the encoder is not a functional or sequential model of one input and one
-            output, or `chunk` is not positive. The first training step raises this error if the
-            encoder has losses of activations, which cannot be cached.
+        ValueError: If the encoder is not a functional or sequential model with one input and one
+            output, or `chunk` is not positive. The first training step also raises this error if
+            layers of the encoder add losses that depend on activations, because such losses cannot
+            be cached.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
@@ -92,7 +94,9 @@ class GradCache(keras.Model):
         return agreement.mark(embeddings, head) if isinstance(head, Head) else embeddings
 
     def _embed_chunk(self, weights, state, chunk):
-        """Computes the embeddings of a chunk, and the state of the encoder after this chunk."""
+        """Computes the embeddings of a chunk. Also returns the state of the encoder after this
+        chunk.
+        """
         inputs, *mask = chunk
         mask = {"mask": mask[0]} if mask else {}
         embeddings, state, losses = self.encoder.stateless_call(
@@ -101,10 +105,9 @@ class GradCache(keras.Model):
         penalties = sum(weight.regularizer is not None for weight in self.encoder.trainable_weights)
         if len(losses) > penalties:
             raise ValueError(
-                f"The encoder {self.encoder.name} has {len(losses) - penalties} losses of its "
-                "activations (`activity_regularizer` or `add_loss`). GradCache cannot cache losses "
-                "of activations. Regularize weights instead, or train the encoder without "
-                "GradCache."
+                f"The encoder {self.encoder.name} has {len(losses) - penalties} losses that depend "
+                "on activations (`activity_regularizer` or `add_loss`). GradCache cannot cache "
+                "these losses. Regularize weights instead, or train the encoder without GradCache."
             )
         return embeddings, state
 
@@ -129,7 +132,8 @@ class GradCache(keras.Model):
 
 
 def _split_into_chunks(x, size, count):
-    """Splits rows into `count` chunks, shape `(size, count, ...)`, with chunk i at `[:, i]`.
+    """Splits rows into `count` chunks. In the result, shape `(size, count, ...)`, chunk i is `[:,
+    i]`.
 
     If the number of rows is not a multiple of `count`, the last chunks repeat their last row. If
     rows are on several devices, each row stays on its device.
@@ -145,7 +149,7 @@ def _check_encoder(encoder):
     inputs, outputs = (getattr(encoder, name, None) or () for name in ("inputs", "outputs"))
     if not (built and len(inputs) == len(outputs) == 1):
         raise ValueError(
-            "`encoder` must be a functional or sequential `keras.Model` of one input and one "
+            "`encoder` must be a functional or sequential `keras.Model` with one input and one "
             f"output. Received {type(encoder).__name__} with {len(inputs)} inputs and "
             f"{len(outputs)} outputs. Begin the encoder with `keras.Input(shape)`. To train a "
             "classifier, wrap its encoder: "

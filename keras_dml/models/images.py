@@ -1,4 +1,6 @@
-"""Functions that all image encoders use: input, convolution and embedding layer."""
+"""Provides functions that make the input, the convolutions and the embedding layer of image
+encoders.
+"""
 
 import numbers
 
@@ -30,9 +32,8 @@ def image_input(
 
 
 def convolution(filters: int, kernel: int, name: str, stride: int = 1) -> keras.layers.Layer:
-    """Returns a convolution layer without a bias, to be followed by batch normalization.
-
-    The initializer is He's (`he_normal`).
+    """Returns a convolution layer without a bias, because batch normalization follows. The
+    initializer is `he_normal` (He initialization).
 
     Args:
         filters: Number of output channels.

@@ -5,10 +5,10 @@ from keras_dml.layers.input_contract import InputContract
 
 
 def with_contract(model: keras.Model, contract: InputContract) -> keras.Model:
-    """Returns a model with the same layers and weights and an input contract after its input.
+    """Returns a model that has the same layers and weights, and an input contract after its input.
 
     Args:
-        model: A built functional or sequential `keras.Model` of one input.
+        model: A built functional or sequential `keras.Model` with one input.
         contract: A layer `keras_dml.layers.InputContract`.
 
     Returns:
@@ -27,7 +27,7 @@ def with_contract(model: keras.Model, contract: InputContract) -> keras.Model:
     if any(hasattr(layer, "contract") for layer in model._flatten_layers()):
         raise ValueError(
             f"The model {model.name!r} already has an input contract. Keep this contract, or build "
-            "the model again without one."
+            "the model again without a contract."
         )
     old_input = model.inputs[0]
     start = keras.Input(old_input.shape[1:], dtype=old_input.dtype, name=old_input.name)

@@ -1,10 +1,11 @@
-"""LeNet, a small convolutional network for MNIST."""
+"""Builds LeNet, a small convolutional network for MNIST."""
 
 from keras_dml._backend import keras
 from keras_dml.models._choices import choose
 from keras_dml.models.images import image_input
 
-# Number of filters and padding of each of the two convolutions, and units of the hidden layer.
+# Number of filters and padding of each of the two convolutions, and number of units of the hidden
+# layer.
 PRESETS = {
     "standard": ((6, "same"), (16, "valid"), (120,)),
     "madry": ((32, "same"), (64, "same"), (1024,)),
@@ -20,8 +21,8 @@ def lenet(
     """Builds LeNet with a linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
 
     The network has two 5 by 5 convolutions with ReLU and max pooling, a hidden layer with ReLU, and
-    a linear layer. The last layer is linear because a ReLU would confine embeddings and prototypes
-    to one orthant.
+    a linear layer. The last layer is linear, because after a ReLU all entries of embeddings and
+    prototypes would be at least 0.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -30,9 +31,9 @@ def lenet(
     Args:
         input_shape: `(height, width, channels)`, with height and width at least 12.
         embedding: Units of the last layer.
-        preset: `"standard"` (6 and 16 filters, 120 hidden units, 60,856 weights) or `"madry"` (32
-            and 64 filters, 1024 hidden units), which has the capacity that adversarial training
-            needs (Madry2018).
+        preset: Size of the network: `"standard"` (6 and 16 filters, 120 hidden units, 60,856
+            weights) or `"madry"` (32 and 64 filters, 1024 hidden units). Adversarial training needs
+            the larger network (Madry2018).
 
     Returns:
         A `keras.Model`.

@@ -1,6 +1,5 @@
-"""Model that trains an encoder of matrices with a Riemannian potato per class (Kim2020).
-
-A Riemannian potato is an outlier detector: it models the distances of matrices to their mean.
+"""Trains an encoder of matrices with one Riemannian potato per class (Kim2020). A Riemannian potato
+is an outlier detector, which models the distances of matrices to their mean.
 """
 
 from typing import Any, Self
@@ -21,33 +20,33 @@ class PotatoNetwork(keras.Model):
     """Encoder of positive definite matrices that is trained by `PotatoRankingLoss` (Kim2020,
     Algorithm 1).
 
-    In inference the network equals its encoder: the input, the output and the distance are the
-    same. In addition the network has weights `network.potatoes`, which hold the statistics of the
-    Riemannian potatoes of all classes. Each step scores the embeddings by the current statistics
-    and then updates the statistics once with the embeddings of the batch. (Algorithm 1 of Kim2020
-    updates the statistics after each row of the batch, so the result of the paper depends on the
-    order of the rows.) Model files contain the statistics, so a loaded network continues training
-    like the original network. To publish a model, use `network.encoder`, which shares its weights
-    with the network.
+    In inference, the network has the same input, output and distance as its encoder. The network
+    has additional weights, `network.potatoes`, which store the statistics of the Riemannian potato
+    of each class. Each step scores the embeddings by the current statistics and then updates the
+    statistics once with the embeddings of the batch. (Algorithm 1 of Kim2020 updates the statistics
+    after each row of the batch, so its result depends on the order of the rows.) Model files
+    contain the statistics, so training can continue with a loaded network. To publish a model, use
+    `network.encoder`, which shares its weights with the network.
 
-    Training needs initial statistics: call `calibrate` once before `fit`. While the encoder
-    changes, the statistics lag behind the embeddings. The callback `recalibration` therefore
-    measures the statistics again after each epoch.
+    Call `calibrate` once before `fit`, because training needs initial statistics. The statistics
+    lag behind the embeddings, because training changes the encoder. The callback `recalibration`
+    therefore measures the statistics again after each epoch.
 
-    `fit` also logs four means over the batches. `positives` and `negatives` are the numbers of rows
-    that hard mining selects for a query. `log_mu` and `log_sigma` are means over the classes.
+    `fit` also logs four values, each as a mean over the batches. `positives` and `negatives` are
+    the numbers of rows that hard mining selects for a query. `log_mu` and `log_sigma` are
+    statistics of the potatoes, as means over the classes.
 
     Args:
         encoder: A functional or sequential `keras.Model` that returns positive definite matrices,
             shape `(batch, n, n)`, such as `spdnet(sizes, output="spd")`.
         classes: Number of classes. Labels are 0 to `classes - 1`.
-        update_rate: Update rate of the statistics (see `keras_dml.layers.ClassPotatoes`). Default:
-            one divided by the number of matrices so far, as in the paper.
+        update_rate: Update rate of the statistics (see `keras_dml.layers.ClassPotatoes`). By
+            default, the rate is one divided by the number of matrices so far, as in Kim2020.
 
     Raises:
         ValueError: If the outputs of the encoder are not matrices, or an argument is out of range.
-            Training raises this error if the compiled loss is not a `PotatoRankingLoss`, or if
-            `calibrate` was not called.
+            Training also raises this error if the compiled loss is not a `PotatoRankingLoss`, or if
+            `calibrate` was not called before.
 
     Example:
         >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
@@ -80,7 +79,7 @@ class PotatoNetwork(keras.Model):
         ]
 
     def fit(self, x=None, y=None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
-        """Trains like `keras.Model.fit`, after a check of the arrays.
+        """Checks the arrays, and then trains as `keras.Model.fit` does.
 
         Raises:
             TypeError: If an array holds values other than numbers.
@@ -104,11 +103,11 @@ class PotatoNetwork(keras.Model):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch and then, in training, updates the statistics."""
+        """Computes the loss of a batch, and in training updates the statistics afterwards."""
         if not isinstance(self.loss, PotatoRankingLoss):
             raise ValueError(
                 "PotatoNetwork needs `compile(optimizer, PotatoRankingLoss())`. Received "
-                f"loss={self.loss!r}. Train `network.encoder` for another loss."
+                f"loss={self.loss!r}. To use another loss, train `network.encoder`."
             )
         labels = potato_ids(y, self.potatoes.classes)
         present, columns = classes_present(labels, self.potatoes.classes)
@@ -193,7 +192,9 @@ class PotatoNetwork(keras.Model):
         return super().make_test_function(*args, **kwargs)
 
     def _embed(self, inputs, batch_size):
-        """Computes embeddings of inputs of any lengths, in batches of equal length."""
+        """Computes embeddings of inputs with different lengths. Each batch contains inputs of equal
+        length.
+        """
         by_length = {}
         for row, x in enumerate(inputs):
             by_length.setdefault(len(x), []).append(row)
@@ -237,7 +238,7 @@ def _check_encoder(encoder):
     shape = getattr(encoder, "output_shape", None) if getattr(encoder, "inputs", None) else None
     if not isinstance(shape, tuple) or len(shape) != 3 or None in shape[1:] or shape[1] != shape[2]:
         raise ValueError(
-            "`encoder` must be a built model of one output that gives positive definite matrices, "
-            'shape (batch, n, n), such as `spdnet(sizes, output="spd")`. Received '
+            "`encoder` must be a built model with one output that returns positive definite "
+            'matrices, shape (batch, n, n), such as `spdnet(sizes, output="spd")`. Received '
             f"{type(encoder).__name__} with output shape {shape}."
         )

@@ -1,6 +1,5 @@
-"""Classifier that compares embeddings with class prototypes and accepts new classes.
-
-A prototype is a vector that represents a class.
+"""Provides a classifier that compares embeddings with prototypes of classes. A prototype is a
+vector that represents a class. Classes can be added after training.
 """
 
 import warnings
@@ -35,35 +34,37 @@ class PrototypicalClassifier(CheckedTraining):
     """Classifier that trains an encoder E, class prototypes C and a similarity S together
     (Monteiro2020, Algorithm 1).
 
-    `model(x)` returns the scores `S(E(x), C)`, which are logits of the classes. Each training step
-    first updates the prototypes with the embeddings of the batch (an exponential moving average,
-    EMA). The step then computes the three terms of `PrototypicalLoss`. No gradient passes through a
-    prototype. Prototypes are weights of the model, so a saved and loaded model continues training
-    like the original model. Compile the model with an optimizer. To change the weights of the terms
-    or the label smoothing, also pass a `keras_dml.losses.PrototypicalLoss` to `compile`.
+    `model(x)` returns the scores `S(E(x), C)`, which are logits of the classes. A prototype is an
+    exponential moving average (EMA) of the embeddings of its class. Each training step first
+    updates the prototypes with the embeddings of the batch. The step then computes the three terms
+    of `PrototypicalLoss`. Prototypes do not get gradients. Prototypes are weights of the model, so
+    training can continue with a loaded model. Compile the model with an optimizer. To change the
+    weights of the terms or the label smoothing, also pass a `keras_dml.losses.PrototypicalLoss` to
+    `compile`.
 
-    Each batch needs several examples per class (`keras_dml.samplers.PKSampler`). With ten classes
-    any batch of 64 rows suffices. `fit` logs the three terms and `positives`, the number of pairs
-    of rows of the same class in a batch. Each logged value is a mean over batches, weighted by the
-    numbers of rows.
+    Each batch needs several examples per class (`keras_dml.samplers.PKSampler`). If there are ten
+    classes, a random batch of 64 rows is sufficient. `fit` logs the three terms and `positives`,
+    the number of pairs of rows in a batch that have the same class. Each logged value is a mean
+    over batches, weighted by the numbers of rows.
 
     `evaluate` and validation compute the same terms with the same weights as training, so
-    `val_loss` is comparable with `loss`. They use inference mode and do not change prototypes. The
-    pair term compares the rows of a batch with each other, and Keras does not shuffle validation
-    data. Therefore pass validation data in random order or from a sampler, in batches of the same
-    size as in training. If the data is sorted by class, a batch may contain no pairs of different
-    classes or no pairs of the same class. The missing pairs then count as 0 in the pair term, and
-    `val_positives` shows this problem. Classes that were added after training have no unit in the
-    auxiliary head, so the auxiliary term ignores rows of these classes.
+    `val_loss` is comparable with `loss`. `evaluate` and validation run the model in inference mode
+    and do not change prototypes. The pair term compares the rows of a batch with each other, and
+    Keras does not shuffle validation data. Pass validation data in random order or from a sampler,
+    in batches of the same size as in training. If the data is sorted by class, a batch may contain
+    no pairs of different classes or no pairs of the same class. Missing pairs count as 0 in the
+    pair term. To detect missing pairs, check `val_positives`. The auxiliary head has no unit for a
+    class that was added after training, so the auxiliary term ignores rows of this class.
 
-    If an array of labels has a label that is not a class, `fit` raises an error before the first
-    step. In a data pipeline a compiled training step cannot raise an error. For an invalid label
-    its loss is NaN with gradient 0, and no prototype changes. An evaluation raises an error. On
-    several replicas, the prototypes are updated with the global batch, and pairs are formed within
-    each replica.
+    If a label in an array is not a class, `fit` raises an error before the first step. If the
+    labels come from a data pipeline, a compiled training step receives them, and it cannot raise an
+    error. If a label is invalid, the loss of the step is NaN, the gradient is 0, and no prototype
+    changes. In an evaluation, an invalid label raises an error. On several replicas, the prototypes
+    are updated with the global batch, and pairs are formed within each replica.
 
     Args:
-        encoder: A built `keras.Model` of one input that returns vectors, shape `(batch, features)`.
+        encoder: A built `keras.Model` with one input that returns vectors, shape `(batch,
+            features)`.
         classes: Number of classes. Labels are 0 to `classes - 1`.
         aux: Auxiliary head ("dense output layer", DOL) on the embeddings: `"softmax"` (a dense
             layer), `"am"` (additive margin softmax, AM-softmax, CosFace) or None (no auxiliary
@@ -125,8 +126,8 @@ class PrototypicalClassifier(CheckedTraining):
     ) -> Tensor:
         """Computes the scores, shape `(batch, classes)`.
 
-        In training and in an evaluation the result is a dict of the embeddings and their scores.
-        These scores use the prototypes from before the step, and only metrics use these scores.
+        In training and in an evaluation, the result is a dict of embeddings and scores. The scores
+        use the prototypes before they are updated, and only metrics use these scores.
         """
         embedding = self._encode(inputs, training, mask)
         return self._outputs(embedding, self.prototypes_layer(embedding, training=False), training)
@@ -139,15 +140,15 @@ class PrototypicalClassifier(CheckedTraining):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch. In training, the method updates the prototypes before.
+        """Computes the loss of a batch, and in training updates the prototypes before.
 
         Args:
             x: Inputs, shape `(batch, ...)`.
             y: Class ids, shape `(batch,)`.
-            y_pred: Output of `call` in training, a dict with the embeddings. If `y_pred` is not a
+            y_pred: Dict with embeddings, which `call` returns in training. If `y_pred` is not a
                 dict, the method computes the embeddings of `x`.
             sample_weight: Must be None.
-            training: Whether the method updates the prototypes and dropout is active.
+            training: Whether the prototypes are updated and dropout is active.
         """
         refuse_weights(self, sample_weight)
         has_embedding = isinstance(y_pred, dict)
@@ -170,9 +171,10 @@ class PrototypicalClassifier(CheckedTraining):
             y: Class ids, shape `(batch,)`.
             z: Embeddings, shape `(batch, features)`.
             loss: A `PrototypicalLoss`, which defines the terms and their weights.
-            training: Whether the method updates the prototypes and dropout is active.
-            extra: Further terms, scalars, such as penalties of regularizers.
-            static: Whether XLA compiles the step. Default: the setting `jit_compile` of this model.
+            training: Whether the prototypes are updated and dropout is active.
+            extra: Scalars that are added to the loss, such as penalties of regularizers.
+            static: Whether XLA compiles the step. The default is the setting `jit_compile` of this
+                model.
         """
         classes = self._trained_classes if training else self.prototypes_layer.classes
         labels, valid = known_ids(y, classes)
@@ -195,8 +197,8 @@ class PrototypicalClassifier(CheckedTraining):
             training: Whether dropout is active.
 
         Returns:
-            Four scalars: the class term, the pair term, the auxiliary term, and the number of pairs
-            of rows of the same class. A term of weight 0 is 0 and is not computed.
+            Four scalars: class term, pair term, auxiliary term, and number of pairs with equal
+                classes.
         """
         return _batch_terms(
             self, self._prototypical_loss, z, labels, training=training, static=self.jit_compile
@@ -205,16 +207,16 @@ class PrototypicalClassifier(CheckedTraining):
     def embed(self, x: Tensor) -> Tensor:
         """Computes embeddings E(x) of a batch in inference mode, shape `(batch, features)`.
 
-        The result is differentiable with respect to `x`. For more inputs than fit into one batch,
-        use `keras_dml.embed(model, inputs)`.
+        The result is differentiable with respect to `x`. If there are more inputs than fit into one
+        batch, use `keras_dml.embed(model, inputs)`.
 
         Args:
-            x: A batch of inputs; images are floats in [0, 1].
+            x: A batch of inputs. Images must be floats in [0, 1].
 
         Raises:
             TypeError: If `x` is an array that holds values other than real numbers.
-            ValueError: If the shape of `x` does not fit the encoder, `x` holds images of bytes, or
-                `x` is an array that holds NaN or infinity.
+            ValueError: If the encoder does not accept the shape of `x`, `x` holds images as bytes,
+                or `x` is an array that holds NaN or infinity.
         """
         x = ops.convert_to_tensor(_checked_array("`x`", x, finite))
         _check_batch(x.shape, x.dtype, self.encoder.input_shape)
@@ -227,10 +229,10 @@ class PrototypicalClassifier(CheckedTraining):
 
         Args:
             x: A batch of inputs.
-            head: `"sim"` for similarities to the prototypes, balanced between old and new classes
-                if classes were added (`add_classes`); `"dol"` for the auxiliary dense layer, which
-                has only the classes of training. With `aux="am"`, the scores of `"dol"` are
-                cosines.
+            head: `"sim"` or `"dol"`. `"sim"` computes similarities to the prototypes. If classes
+                were added, these scores are balanced between old and new classes (see
+                `add_classes`). `"dol"` computes the scores of the auxiliary dense layer, which has
+                only the classes of training. With `aux="am"`, these scores are cosines.
 
         Raises:
             ValueError: Same as in `embed` and `head_scores`.
@@ -238,7 +240,7 @@ class PrototypicalClassifier(CheckedTraining):
         return self.head_scores(self.embed(x), head)
 
     def head_scores(self, z: Tensor, head: str = "sim") -> Tensor:
-        """Computes logits of embeddings, shape `(batch, classes)`, as `scores` does for inputs.
+        """Computes the same logits as `scores`, shape `(batch, classes)`, but from embeddings.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
@@ -262,14 +264,15 @@ class PrototypicalClassifier(CheckedTraining):
         return _auxiliary_cosines(self.aux_head, z)
 
     def similarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes S for all pairs of embeddings, shape `(n, m)`; higher is more similar.
+        """Computes the similarity S of each embedding in `x` to each embedding in `y`, shape `(n,
+        m)`.
 
         Args:
             x: Embeddings of queries, shape `(n, features)`.
             y: Embeddings of the gallery, shape `(m, features)`.
 
         Raises:
-            ValueError: If `x` or `y` does not have vectors as long as the encoder's output.
+            ValueError: If the vectors in `x` or `y` do not have the length of the encoder's output.
         """
         x, y = (_checked_array(name, z, real) for name, z in (("`x`", x), ("`y`", y)))
         x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
@@ -299,17 +302,17 @@ class PrototypicalClassifier(CheckedTraining):
 
         Raises:
             TypeError: Same as in `embed`.
-            ValueError: If `among` is empty or names an unknown class, or if `x` is empty, has a
-                shape that does not fit the encoder, or has a row whose scores are NaN.
+            ValueError: If `among` is empty or names an unknown class. If `x` is empty, has a shape
+                that the encoder does not accept, or has a row whose scores are NaN.
         """
         rows = self._class_rows(among)
         names = {self.class_names[row] for row in rows}
         untrained = [name for name in self.prototypes_layer.without_visits() if name in names]
         if untrained:
             warnings.warn(
-                f"{len(untrained)} prototypes were never trained, among them {untrained[:4]}. "
-                "The scores of these classes have no meaning. Train on examples of these classes, "
-                "or call `refit_prototypes(x, y)`.",
+                f"{len(untrained)} prototypes were never trained, among them {untrained[:4]}. The "
+                "scores of these classes are meaningless. Train on examples of these classes, or "
+                "call `refit_prototypes(x, y)`.",
                 stacklevel=2,
             )
         scores = finite("The scores of `x`", self._apply_in_batches(self.scores, x, batch_size))
@@ -336,22 +339,25 @@ class PrototypicalClassifier(CheckedTraining):
         """Adds new classes from a few examples, without training.
 
         The prototype of a new class is the mean embedding of its examples. The learned similarity
-        hardly ever prefers a class without training examples. Therefore the nearest class mean
-        decides between old and new classes and among new classes (see
-        `keras_dml.geometry.prototypes.balanced`). Scores of the old classes do not change. Call
-        `refit_prototypes` with training examples after training: this method measures the spread of
-        the examples of each class, which improves the decision. If `refit_prototypes` was not
-        called, as in the published models, the decision uses the spread of the new examples. If
-        each new class has only one example, the decision then uses the Euclidean distance.
+        was not trained on the new classes, and alone would almost never choose a new class.
+        Therefore the nearest class mean decides between old and new classes and among new classes
+        (see `keras_dml.geometry.prototypes.balanced`). Scores of the old classes do not change. To
+        improve this decision, call `refit_prototypes` with training examples before you add
+        classes. `refit_prototypes` measures how much the embeddings of a class spread. If
+        `refit_prototypes` was not called, which is the case for the published models, the decision
+        uses the spread of the new examples. If in addition each new class has only one example, the
+        decision uses the Euclidean distance.
 
         Expect lower accuracy on new classes than on old classes. We measured accuracy with five
         examples of each new class and a choice among all classes. On digits, 89.5 % of inputs of
         new classes and 98.5 % of inputs of old classes were classified correctly (harmonic mean
-        93.7 %). Accuracy was 88.2 % on new and 92.8 % on old speakers (harmonic mean 90.3 %),
-        81.8 % and 94.3 % on characters of Omniglot (87.4 %), and 46.6 % and 40.0 % on photographs
-        of CIFAR-10 (41.9 %). The encoders were trained without the new classes (see
-        `zoo/new_classes.md` in the repository). `keras_dml.evaluation.generalized_accuracy`
-        computes such figures for your data.
+        93.7 %). On speakers, 88.2 % (new classes) and 92.8 % (old classes) were correct, with a
+        harmonic mean of 90.3 %. On characters of Omniglot, 81.8 % (new classes) and 94.3 % (old
+        classes) were correct, with a harmonic mean of 87.4 %. On photographs of CIFAR-10, 46.6 %
+        (new classes) and 40.0 % (old classes) were correct, with a harmonic mean of 41.9 %. The
+        encoders were trained without the new classes (see `zoo/new_classes.md` in the repository).
+        `keras_dml.evaluation.generalized_accuracy` computes the accuracy on new classes, the
+        accuracy on old classes and their harmonic mean for your data.
 
         Args:
             class_names: Names of the new classes.
@@ -369,7 +375,8 @@ class PrototypicalClassifier(CheckedTraining):
         """Adds further examples to the prototype of a class.
 
         Args:
-            class_name: Name of a class whose prototype is the mean of a known number of embeddings.
+            class_name: Name of a class. Its prototype must be the mean of a known number of
+                embeddings.
             x: Examples, shape `(count, ...)`.
             batch_size: Number of inputs per call of the encoder.
 
@@ -379,21 +386,21 @@ class PrototypicalClassifier(CheckedTraining):
         self.prototypes_layer.extend_class(class_name, self._embed_all(x, batch_size))
 
     def remove_classes(self, class_names: Sequence[str]) -> None:
-        """Removes classes with their prototypes, counts, names and units of the auxiliary head.
+        """Removes classes, with their prototypes, counts, names and units in the auxiliary head.
 
-        The prototypes of the remaining classes stay exactly the same. The ids of the remaining
-        classes are renumbered, so that class ids stay indices into `class_names`, also in training.
-        If the method removes a unit of the auxiliary head, it resets the optimizer, because the
-        moments of the optimizer hold gradients of the removed unit. A model that wraps this model,
-        such as `AdversarialTraining`, must be compiled again. The weights of the encoder do not
-        change, so they still depend on the examples of the removed classes.
+        The prototypes of the remaining classes stay exactly the same. The remaining classes get new
+        ids, so that class ids are still indices into `class_names`. If a unit of the auxiliary head
+        is removed, the method resets the optimizer, because the optimizer stores past gradients of
+        the removed unit. A model that wraps this model, such as `AdversarialTraining`, must be
+        compiled again. The weights of the encoder do not change, so they still depend on the
+        examples of the removed classes.
 
         Args:
             class_names: Names of the classes to remove. At least one class must remain.
 
         Raises:
-            ValueError: If a name is not a class or appears twice, or no class would remain. The
-                model then stays unchanged.
+            ValueError: If a name is not a class or appears twice, or no class would remain. After
+                this error, the model is unchanged.
         """
         rows = self.prototypes_layer.remove_classes(class_names)
         if self.aux_head is not None and min(rows) < self.aux_head.units:
@@ -405,7 +412,7 @@ class PrototypicalClassifier(CheckedTraining):
 
         Args:
             values: Prototypes, shape `(classes, features)`.
-            class_names: Names of the classes. Default: the current names.
+            class_names: Names of the classes. By default, the names do not change.
 
         Raises:
             ValueError: Same as in `keras_dml.layers.PrototypeSimilarity.set_prototypes`.
@@ -414,12 +421,13 @@ class PrototypicalClassifier(CheckedTraining):
         self._reset_functions()
 
     def refit_prototypes(self, x: ArrayLike, y: ArrayLike, *, batch_size: int = BATCH) -> None:
-        """Sets each prototype to the mean embedding of the class in inference mode.
+        """Sets each prototype to the mean of the embeddings of its class, computed in inference
+        mode.
 
-        In training, prototypes are moving averages, which lag behind the encoder. These averages
-        also contain embeddings that were computed in training mode, with dropout and with the
-        statistics of a batch. In addition the method measures the spread of the embeddings around
-        their class means, which `add_classes` uses.
+        In training, prototypes are moving averages, which lag behind the encoder. The moving
+        averages also contain embeddings that were computed in training mode, with dropout and with
+        the statistics of a batch. The method also measures how much the embeddings spread around
+        their class means. `add_classes` uses this measurement.
 
         Args:
             x: Examples of every class, shape `(count, ...)`.
@@ -470,7 +478,7 @@ class PrototypicalClassifier(CheckedTraining):
 
     @property
     def _trained_classes(self):
-        """Number of classes that training accepts (the first rows of the prototypes)."""
+        """Number of classes that training accepts, which are the first rows of the prototypes."""
         classes = self.prototypes_layer.classes
         return classes if self.aux_head is None else min(self.aux_head.units, classes)
 
@@ -518,7 +526,8 @@ class PrototypicalClassifier(CheckedTraining):
         return np.concatenate([np.asarray(function(batch)) for batch in batches])
 
     def _checked_inputs(self, x):
-        """Checks inputs and returns an array of finite numbers, or the tensor if `x` is a tensor.
+        """Checks inputs. Returns a tensor unchanged, and other inputs as an array of finite
+        numbers.
 
         The method also checks that images are in [0, 1].
         """
@@ -549,7 +558,7 @@ class PrototypicalClassifier(CheckedTraining):
             self.optimizer.build(self.trainable_variables)
 
     def _reset_functions(self):
-        """Deletes the compiled functions, because they use the old number of classes."""
+        """Deletes compiled functions, which were compiled for the old number of classes."""
         self.train_function = self.test_function = self.predict_function = None
 
 
@@ -558,7 +567,7 @@ def _batch_terms(classifier, loss, z, labels, *, training, static):
 
     Args:
         classifier: A `PrototypicalClassifier`.
-        loss: A `PrototypicalLoss`. A term of weight 0 is 0 and is not computed.
+        loss: A `PrototypicalLoss`. A term whose weight is 0 is not computed, and its value is 0.
         z: Embeddings, shape `(batch, features)`.
         labels: Class ids, int32, shape `(batch,)`.
         training: Whether dropout is active.
@@ -586,7 +595,9 @@ def _auxiliary_cosines(head, z):
 
 
 def _scores_of_present(layer, z, labels, training, static):
-    """Computes scores for the classes that occur in a batch, and the score column of each label."""
+    """Computes scores for the classes that occur in a batch. Also returns, for each label, the
+    column of its class in the scores.
+    """
     present, columns = classes_present(labels, layer.classes, static=static)
     prototypes = ops.take(layer.prototypes, present, axis=0)
     scores = layer.similarity(z, prototypes, training=training)
@@ -594,7 +605,7 @@ def _scores_of_present(layer, z, labels, training, static):
 
 
 def _repeated(ids):
-    """Returns whether each id also occurs earlier, shape `(ids,)`."""
+    """Returns an array of shape `(ids,)` that is True where an id also occurs earlier."""
     rows = ops.arange(ops.shape(ids)[0], dtype="int32")
     earlier = ops.logical_and(ops.equal(ids[:, None], ids[None]), rows[:, None] > rows[None])
     return ops.any(earlier, axis=1)
@@ -610,22 +621,23 @@ def check_loss(loss: object) -> None:
 
 
 def _check_encoder(encoder):
-    """Raises an error if the encoder is not a built model of one input that returns vectors."""
+    """Raises an error if the encoder is not a built model with one input that returns vectors."""
     single = len(getattr(encoder, "inputs", None) or ()) == 1
     shape = getattr(encoder, "output_shape", None) if single else None
     if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] is None:
         raise ValueError(
-            "`encoder` must be a built model of one input that returns vectors, shape (batch, "
+            "`encoder` must be a built model with one input that returns vectors, shape (batch, "
             f"features). Received {type(encoder).__name__} with output shape {shape}. Begin the "
             "encoder with `keras.Input(shape)` and end it with a `keras.layers.Dense`."
         )
 
 
 def _check_batch(shape, dtype, input_shape):
-    """Raises an error if an array is not a batch, has a wrong shape, or holds images as integers.
+    """Raises an error if an array has no batch axis, has a wrong shape, or holds images as
+    integers.
 
     Args:
-        shape: Shape of the array.
+        shape: Shape of the array that is checked.
         dtype: Dtype of the array.
         input_shape: Shape of the encoder's input with the batch axis. None allows any size.
     """
@@ -658,5 +670,5 @@ def _check_float_images(dtype, input_shape):
 
 
 def _checked_array(name, x, check):
-    """Returns `x` if `x` is a tensor, and otherwise the array that `check(name, x)` returns."""
+    """Returns `x` unchanged if `x` is a tensor, and otherwise the result of `check(name, x)`."""
     return x if ops.is_tensor(x) else check(name, x)

@@ -1,4 +1,4 @@
-"""ResNet-12: the encoder of few-shot benchmarks."""
+"""Builds ResNet-12, the usual encoder in few-shot benchmarks."""
 
 from collections.abc import Sequence
 
@@ -20,11 +20,11 @@ def resnet12(
     mean: ArrayLike = 0.5,
     stddev: ArrayLike = 0.5,
 ) -> keras.Model:
-    """Builds ResNet-12, the encoder of few-shot benchmarks (Oreshkin2018, with the widths of
-    Lee2019).
+    """Builds ResNet-12, the usual encoder in few-shot benchmarks (Oreshkin2018). The numbers of
+    filters are those of Lee2019.
 
-    The network has four residual blocks of three 3 by 3 convolutions. Max pooling follows each
-    block. The features are means over the positions of the image.
+    The network has four residual blocks, each with three 3 by 3 convolutions. Max pooling follows
+    each block. The features are means over all positions in the last feature map.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
@@ -35,14 +35,15 @@ def resnet12(
         input_shape: `(height, width, channels)`, with height and width at least
             `2 ** len(widths)`.
         widths: Number of filters of each block. (64, 128, 256, 512) is another common choice.
-        dropout: Fraction of activations dropped after each block.
-        embedding: Units of a linear layer on the features. Default: no such layer.
-        mean: Mean for the standardization of images, a number or a list with a number per channel.
-        stddev: Standard deviation for the standardization of images, a number or a list with a
-            number per channel.
+        dropout: Fraction of the activations after each block that dropout sets to zero.
+        embedding: Number of units of a linear layer on the features. Default: no such layer.
+        mean: Mean that is subtracted to standardize images, a number or a list with a number per
+            channel.
+        stddev: Standard deviation by which images are divided, a number or a list with a number per
+            channel.
 
     Returns:
-        A `keras.Model`, with 12.4 million weights for the default `widths`.
+        A `keras.Model`, which has 12.4 million weights with the default `widths`.
 
     Raises:
         ValueError: If the shape is invalid.

@@ -1,4 +1,4 @@
-"""ResNet-50 from `keras.applications`, an encoder of larger images."""
+"""Builds an encoder of larger images from the ResNet-50 of `keras.applications`."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Path
@@ -6,8 +6,8 @@ from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import MOMENTUM
 from keras_dml.models.images import embedding_of, image_input
 
-# The ImageNet weights were trained on pixels from 0 to 255 minus these means, with channels in the
-# order blue, green, red (`keras.applications.resnet.preprocess_input`).
+# The ImageNet weights expect pixels from 0 to 255, with these means subtracted and with channels in
+# the order blue, green, red (`keras.applications.resnet.preprocess_input`).
 MEAN_RGB = (123.68, 116.779, 103.939)
 
 
@@ -17,7 +17,8 @@ def resnet50(
     *,
     embedding: int | None = None,
 ) -> keras.Model:
-    """Builds ResNet-50 up to its pooled features, and standardizes the images (He2016).
+    """Builds ResNet-50 (He2016) without its classification layer, so that it returns pooled
+    features. The model also standardizes the images.
 
     The network is `keras.applications.ResNet50`. Monteiro2020 (section 4.2) uses ResNet-50 as
     encoder for mini-ImageNet.

@@ -1,4 +1,6 @@
-"""The sequence encoder of Abdelwahab2019: convolutions and then an aggregation over time."""
+"""Builds the sequence encoder of Abdelwahab2019, which has convolutions and then an aggregation
+over time.
+"""
 
 from collections.abc import Callable
 
@@ -15,16 +17,17 @@ from keras_dml.layers import (
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
-# Number of filters of each of the sixteen convolutions. Abdelwahab2019 only says "16 stacked
-# convolutions", so the numbers for "paper" are our choice. A quantized model of size "edge" has
-# 180 KB.
+# Number of filters of each of the sixteen convolutions. Abdelwahab2019 does not state these numbers
+# (only "16 stacked convolutions"), so the numbers for "paper" are our choice. A quantized model of
+# size "edge" has 180 KB.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
 HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit into 16 layers only up to 5
-# Initial slope of a PReLU (He2015). With Keras's default of zero, a PReLU would start as a ReLU.
+# Initial slope of a PReLU for negative inputs (He2015). Keras's default is zero, with which a PReLU
+# would start as a ReLU.
 SLOPE = 0.25
 
 HEADS: dict[str, Callable[..., keras.layers.Layer]] = {
@@ -51,12 +54,13 @@ def sequence_encoder(
     normalization: str = "channel",
     slope_l2: float = 0.0,
 ) -> keras.Model:
-    """Builds an encoder of sixteen convolutions whose embedding is the distribution of activations
-    over time (Abdelwahab2019, section 5.3).
+    """Builds an encoder with sixteen convolutions (Abdelwahab2019, section 5.3). By default, the
+    embedding describes the distribution of each filter's activations over time.
 
-    Each convolution covers three time steps. Batch normalization follows, and then a PReLU with one
-    slope per filter. (Export merges batch normalization with the convolution.) All layers handle
-    masks exactly: padding does not change the embedding of a recording.
+    Each convolution covers three time steps. Each convolution is followed by batch normalization
+    and by a PReLU with one slope per filter. (An export merges batch normalization into the
+    convolution.) All layers handle masks exactly: padding does not change the embedding of a
+    recording.
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the units of the sensor, of any length,
@@ -70,18 +74,19 @@ def sequence_encoder(
             (64, 128 and 256 filters).
         aggregation: Aggregation over time: `"quantile"`, `"max"` or `"mean"`.
         knots: Number of learned knots of the quantile functions (M in Abdelwahab2019).
-        flatten: Whether the embedding is one vector of all quantiles, to be compared by cosine
-            (methods QP-NPL and QP-CLS).
-        halvings: Number of layers that average pairs of time steps, 0 to 3. Default: 3 for
+        flatten: Whether the embedding is a single vector with the quantiles of all filters. These
+            vectors are compared by cosine (methods QP-NPL and QP-CLS).
+        halvings: Number of layers that average pairs of time steps, 0 to 3. The default is 3 for
             `"edge"` and 0 for `"paper"`.
-        halve_every: Number of convolutions before each halving. With a smaller number the last
-            layers have a longer receptive field and need less computation. With three halvings, the
-            receptive field is 128 time steps if `halve_every` is 4. If `halve_every` is 2, the
-            receptive field is 196 time steps and the encoder needs half the time.
-        normalization: `"channel"` (by statistics of the training data; call `adapt` of the layer
-            `normalization` before training), `"instance"` (by statistics of each recording) or
-            `"difference"` (differences of consecutive time steps, normalized by statistics of each
-            recording).
+        halve_every: Number of convolutions before each halving. With a smaller `halve_every`, the
+            last layers have a longer receptive field and need less computation. With three
+            halvings, the receptive field is 128 time steps if `halve_every` is 4. If `halve_every`
+            is 2, the receptive field is 196 time steps and the encoder needs half the time.
+        normalization: `"channel"`, `"instance"` or `"difference"`. `"channel"` normalizes by
+            statistics of the training data. In this case, call `adapt` of the layer `normalization`
+            before training. `"instance"` normalizes each recording by its own statistics.
+            `"difference"` computes differences of consecutive time steps and then normalizes like
+            `"instance"`.
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (Abdelwahab2019,
             section 5.3).
 

@@ -1,4 +1,4 @@
-"""SPDNet (Huang2017, Kim2020), an encoder of symmetric positive definite (SPD) matrices."""
+"""Builds SPDNet (Huang2017, Kim2020), an encoder of symmetric positive definite (SPD) matrices."""
 
 import itertools
 import numbers
@@ -9,9 +9,10 @@ from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
 from keras_dml.models._choices import choose
 from keras_dml.models.sequence_encoder import NORMALIZATIONS
 
-# Number of channels, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for
-# DEAP, whose recordings have 32 channels: the 64 rows correspond to the 32 channels and a lagged
-# copy of each channel. For recordings without lagged copies we use 32 and 16.
+# Each tuple holds the number of channels, and then the number of units of each BiMap (Kim2020,
+# section 4). The paper prints "64 x 32" for DEAP, whose recordings have 32 channels. The 64 rows
+# correspond to the 32 channels and a lagged copy of each channel. For recordings without lagged
+# copies we use 32 and 16.
 SIZES: dict[str, tuple[int, ...]] = {
     "deap": (32, 16),
     "deap_lagged": (64, 32),
@@ -33,30 +34,32 @@ def spdnet(
     """Builds an SPDNet, which applies BiMap and ReEig layers to covariance matrices or recordings
     (Huang2017; Kim2020, section 4).
 
-    In contrast to Kim2020 the network has only one ReEig layer, after the first BiMap, because
-    later ReEig layers would not change their inputs. The weights W of a BiMap have orthonormal
-    columns, so the smallest eigenvalue of W'XW is at least the smallest eigenvalue of X (Poincaré),
-    which the first ReEig raised to `epsilon`. A later ReEig would only set the gradient of
-    eigenvalues equal to `epsilon` to zero. With `output="tangent"` the last layer is `TangentMap`,
-    which raises small eigenvalues in the same eigendecomposition as its logarithm.
+    In contrast to Kim2020, this network has only one ReEig layer, after the first BiMap, because
+    later ReEig layers would not change their inputs. A BiMap computes W'XW, and the columns of W
+    are orthonormal. The smallest eigenvalue of W'XW is therefore at least the smallest eigenvalue
+    of X (Poincaré separation theorem), which is at least `epsilon` after the first ReEig. The only
+    effect of a later ReEig would be a zero gradient for eigenvalues that equal `epsilon`. With
+    `output="tangent"`, the last layer is `TangentMap`. `TangentMap` computes only one
+    eigendecomposition, both to raise small eigenvalues and to compute the logarithm.
 
     Functional model:
         Input: `matrix`, shape `(batch, n, n)`, symmetric. With `estimator`, the input is `signal`,
             shape `(batch, time, n)`, of any length, with or without a mask.
-        Output: For `"tangent"`, vectors of shape `(batch, k (k + 1) / 2)`, where k is the last
-            size. Their Euclidean distance is the log-Euclidean distance of the matrices. For
-            `"spd"`, positive definite matrices of shape `(batch, k, k)`, which are compared by the
-            affine-invariant distance.
+        Output: With `"tangent"`, vectors of shape `(batch, k (k + 1) / 2)`, where k is the last
+            size. The Euclidean distance between two of these vectors is the log-Euclidean distance
+            between the two matrices. With `"spd"`, positive definite matrices of shape `(batch, k,
+            k)`, which are compared by the affine-invariant distance.
 
     Args:
-        sizes: Number of rows n of the input matrices and then the units of each `BiMap`, in
-            non-increasing order. The names `"deap"` (32, 16), `"deap_lagged"` (64, 32), `"afew"`
-            (400, 200, 100, 50) and `"hdm05"` (93, 80, 40, 20) are also allowed.
+        sizes: List of numbers in non-increasing order. The first number is the number of rows n of
+            the input matrices, and each further number is the number of units of a `BiMap`. A name
+            is also allowed: `"deap"` (32, 16), `"deap_lagged"` (64, 32), `"afew"` (400, 200, 100,
+            50) or `"hdm05"` (93, 80, 40, 20).
         output: `"tangent"` or `"spd"`.
         epsilon: Smallest eigenvalue, in squared units of the signal (see `ReEig`).
-        estimator: Estimator of the `Covariance` of recordings. Default: no estimator, so that the
-            inputs are matrices.
-        normalization: Normalization of recordings before their covariance: None,
+        estimator: Estimator that the layer `Covariance` applies to recordings. By default, there is
+            no such layer, and the inputs are matrices.
+        normalization: Normalization of recordings before their covariance is computed: None,
             `"channel"`, `"instance"` or `"difference"`, as in `sequence_encoder`.
         solver: `"eigh"`, or `"polynomial"` for devices. `with_solver` changes the solver of a
             built model.
@@ -65,8 +68,8 @@ def spdnet(
         A `keras.Model` whose last layer defines the distance between embeddings.
 
     Raises:
-        ValueError: If a choice is unknown, `sizes` has fewer than two entries or is not in
-            non-increasing order, or `normalization` is given without `estimator`.
+        ValueError: If a choice is unknown. If `sizes` has fewer than two entries or is not in
+            non-increasing order. If `normalization` is given without `estimator`.
 
     Example:
         >>> spdnet("hdm05").output_shape
@@ -79,7 +82,7 @@ def spdnet(
         raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
     if estimator is None and normalization is not None:
         raise ValueError(
-            f"normalization={normalization!r} is for recordings, but this model takes matrices. "
+            f"normalization={normalization!r} needs recordings, but this model takes matrices. "
             'To use recordings, set `estimator`, for example to "sample".'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
@@ -109,8 +112,8 @@ def _checked_sizes(value):
     whole = all(isinstance(size, numbers.Integral) and size >= 1 for size in sizes)
     if len(sizes) < 2 or not whole or any(a < b for a, b in itertools.pairwise(sizes)):
         raise ValueError(
-            "`sizes` must be the size of the matrices and the units of each BiMap, whole numbers "
-            "in non-increasing order such as (93, 80, 40, 20), or one of the names "
+            "`sizes` must be whole numbers in non-increasing order such as (93, 80, 40, 20), the "
+            "size of the matrices and then the units of each BiMap, or one of the names "
             f"{tuple(SIZES)}. Received {value!r}."
         )
     return sizes

@@ -1,4 +1,6 @@
-"""A small network that thresholds pixels, for adversarial training on images of ink on paper."""
+"""Builds a small network that thresholds pixels, for adversarial training on images of ink on
+paper.
+"""
 
 import numbers
 
@@ -23,17 +25,18 @@ def thresholding_cnn(
 
     The network has a 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each
     with ReLU, and then a linear embedding layer. The initial filters of the first convolution
-    compute `relu(4 (x - t))` and `relu(4 (t - x))` of single pixels x, with thresholds t from 0.3
-    to 0.7, plus a scaled random kernel. Adversarially trained networks on MNIST learn such filters
-    (Madry2018, appendix C), which takes most of their training time. After six epochs of training
-    from these initial filters, 97.8 % of held-out images of the MNIST training set were classified
-    correctly under an attack by PGD with 40 steps and an epsilon of 0.3.
+    compute `relu(4 (x - t))` or `relu(4 (t - x))` for single pixels x and thresholds t from 0.3 to
+    0.7. A scaled random kernel is added to each filter. Networks that are adversarially trained on
+    MNIST learn similar filters (Madry2018, appendix C), and need most of their training time to
+    learn them. We trained the network for six epochs from these initial filters, and attacked
+    held-out images from the MNIST training set by PGD with 40 steps and an epsilon of 0.3. The
+    network classified 97.8 % of these images correctly.
 
-    With `gray_band` the network first stretches the gray values: pixels below a band around 0.5
-    become black, and pixels above the band become white. A change of at most 0.3 then affects only
-    gray pixels. The gradient ignores the clipping (a straight-through estimator, BPDA). Clipping
-    therefore does not mislead gradient-based attacks, neither in training nor in an evaluation
-    (Athalye2018).
+    With `gray_band`, the network first stretches gray values in a band around 0.5. Pixels below
+    this band become black, and pixels above the band become white. After this step, a change of at
+    most 0.3 affects only pixels that were gray. Gradients are computed as if values were not
+    clipped (a straight-through estimator, BPDA). Attacks that use gradients are therefore not
+    weakened by the clipping, neither in training nor in an evaluation (Athalye2018).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -44,11 +47,11 @@ def thresholding_cnn(
         width: Number of filters of the first convolution. The other convolutions have twice and
             four times as many filters, and the hidden layer has 32 times as many units.
         embedding: Units of the last layer.
-        gray_band: Width of the band of gray values that are not clipped, above 0 and at most 1. The
-            initial filters are then random. Default: no stretching.
+        gray_band: Width of the band of gray values that are not clipped, above 0 and at most 1. If
+            `gray_band` is set, the initial filters are random. Default: no stretching.
 
     Returns:
-        A `keras.Model`, with 1,680,192 weights by default.
+        A `keras.Model`. With the default arguments, it has 1,680,192 weights.
 
     Raises:
         ValueError: If the shape is invalid, or the band is out of range.
@@ -74,16 +77,15 @@ def thresholding_cnn(
 
 
 def _stretched(x, band):
-    """Stretches a band of gray values around 0.5 to [0, 1] and clips all other values.
-
-    The gradient ignores the clipping.
+    """Stretches a band of gray values around 0.5 to [0, 1] and clips all other values. The gradient
+    is computed as if values were not clipped.
     """
     line = (x - 0.5) / band + 0.5
     return line + ops.stop_gradient(ops.clip(line, 0.0, 1.0) - line)
 
 
 def _initialize_thresholds(convolution):
-    """Sets the filters to alternately rising and falling ramps with increasing thresholds."""
+    """Sets the filters to ramps, which alternately rise and fall, with increasing thresholds."""
     kernel, bias = (np.array(keras.ops.convert_to_numpy(w)) for w in convolution.weights)
     slopes = np.where(np.arange(len(bias)) % 2, -SLOPE, SLOPE)
     kernel *= NOISE

@@ -1,4 +1,4 @@
-"""Wide residual networks, for images of 32 by 32 pixels."""
+"""Builds wide residual networks for images of 32 by 32 pixels."""
 
 from keras_dml._backend import keras
 from keras_dml._typing import ArrayLike
@@ -8,7 +8,7 @@ from keras_dml.models.images import convolution, embedding_of, image_input
 
 STEM = 16
 GROUPS = ((16, 1), (32, 2), (64, 2))  # number of filters at width 1, and stride of the first block
-# Mean and standard deviation of CIFAR-10's training images, RGB in [0, 1].
+# Mean and standard deviation of the training images of CIFAR-10, RGB in [0, 1].
 CIFAR_MEAN, CIFAR_STDDEV = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 
@@ -24,8 +24,8 @@ def wide_resnet(
 ) -> keras.Model:
     """Builds a wide residual network (Zagoruyko2016), which Monteiro2020 uses for CIFAR-10.
 
-    The network has three groups of pre-activation blocks, and its features are means over the
-    positions of the image. A block applies batch normalization, ReLU and a 3 by 3 convolution
+    The network has three groups of pre-activation blocks. Its features are means over all positions
+    in the last feature map. A block applies batch normalization, ReLU and a 3 by 3 convolution
     twice, with dropout in between. If a block changes the shape, its shortcut is a 1 by 1
     convolution.
 
@@ -35,18 +35,18 @@ def wide_resnet(
             `(batch, embedding)`.
 
     Args:
-        depth: Number of layers, 6 n + 4 for n blocks per group.
+        depth: Number of layers, which is 6 n + 4 for n blocks per group.
         width: Factor by which the numbers of filters 16, 32 and 64 are multiplied.
         input_shape: `(height, width, channels)`, with height and width at least 8.
-        dropout: Fraction of activations dropped inside each block.
+        dropout: Fraction of the activations in each block that dropout sets to zero.
         embedding: Units of a linear layer on the features. Default: no such layer.
-        mean: Mean for the standardization of images, a number or a list with a number per channel.
-            Default: the mean of CIFAR-10.
-        stddev: Standard deviation for the standardization of images, a number or a list with a
-            number per channel. Default: the standard deviation of CIFAR-10.
+        mean: Mean that is subtracted to standardize images, a number or a list with a number per
+            channel. The default is the mean of CIFAR-10.
+        stddev: Standard deviation by which images are divided, a number or a list with a number per
+            channel. The default is the standard deviation of CIFAR-10.
 
     Returns:
-        A `keras.Model`, with 36.5 million weights at depth 28 and width 10.
+        A `keras.Model`, which has 36.5 million weights with depth 28 and width 10.
 
     Raises:
         ValueError: If the depth is not 6 n + 4 for a positive n, or the shape is invalid.
@@ -69,7 +69,8 @@ def wide_resnet(
 def _block(x, filters, stride, dropout, name):
     """Applies a residual block.
 
-    If the block changes the shape, its shortcut starts after the first activation.
+    If the block changes the shape, the input of the shortcut is the result of the block's first
+    activation.
     """
     shortcut, x = x, _activated(x, f"{name}_1")
     if stride != 1 or shortcut.shape[-1] != filters:

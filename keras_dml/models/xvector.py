@@ -1,4 +1,4 @@
-"""The x-vector network (TDNN), which computes embeddings of speakers from raw audio."""
+"""Builds the x-vector network (TDNN), which computes embeddings of speakers from raw audio."""
 
 from collections.abc import Sequence
 
@@ -23,20 +23,20 @@ def xvector(
     """Builds the x-vector network for raw audio (Snyder2018).
 
     The network consists of a time-delay neural network (TDNN) on log-mel bands, statistics pooling
-    over the frames, and a linear layer. The embedding is the output of layer "segment6" in
-    Snyder2018, before the nonlinearity. Monteiro2020 replaces the next layer, "segment7", by other
-    heads. Each frame layer applies a convolution, ReLU and batch normalization. All layers handle
-    masks exactly: padding does not change the embedding of a recording.
+    over the frames, and a linear layer. The embedding is the output of the layer that Snyder2018
+    calls "segment6", before its nonlinearity. Monteiro2020 replaces the next layer, "segment7", by
+    other heads. Each frame layer applies a convolution, ReLU and batch normalization. All layers
+    handle masks exactly: padding does not change the embedding of a recording.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1], with or without a mask. The
-            minimum length is 2,640 samples (165 ms), because the default layers cover 15 frames at
-            once.
+            minimum length is 2,640 samples (165 ms), because each output of the default layers
+            depends on 15 frames.
         Output: `(batch, embedding)`.
 
     Args:
-        frame_layers: Number of channels, width in frames and dilation of each frame layer. Fewer
-            channels give a compact network.
+        frame_layers: Number of channels, width in frames and dilation of each frame layer. With
+            fewer channels, the network is smaller.
         embedding: Units of the last layer.
         bands: Number of mel bands (see `LogMel`).
         padding: `"valid"`, as in Snyder2018, or `"same"`. With `"same"`, convolutions pad
@@ -44,7 +44,7 @@ def xvector(
             samples).
 
     Returns:
-        A `keras.Model`, with 4.2 million weights at 24 bands.
+        A `keras.Model`, which has 4.2 million weights if `bands` is 24.
 
     Raises:
         ValueError: If a layer does not consist of three positive numbers, or the padding is

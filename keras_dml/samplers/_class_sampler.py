@@ -1,4 +1,4 @@
-"""Base class of the samplers."""
+"""Defines the base class of the samplers."""
 
 import numbers
 from collections.abc import Callable
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class ClassSampler(keras.utils.PyDataset):
-    """Base class of samplers, which draw batches of distinct classes with several different
-    examples of each class. Subclasses implement `_example`.
+    """Base class of samplers. A sampler draws batches that contain several classes, and several
+    different examples of each class. Subclasses implement `_example`.
 
     Args:
         count: Number of examples.
-        y: Class of each example, shape `(count,)` or `(count, 1)`: integers, strings, bytes, or
-            floats that are integers.
+        y: Class of each example, shape `(count,)` or `(count, 1)`. Classes are integers, strings,
+            bytes, or floats with integer values.
         classes: Number of distinct classes in a batch.
         per_class: Number of examples of each class in a batch.
-        steps: Number of batches in an epoch. With None, an epoch draws each class about once.
-        sessions: Session of each example, in the same forms as `y`. None means that sessions are
+        steps: Number of batches in an epoch. If None, an epoch draws each class about once.
+        sessions: Session of each example, in the same forms as `y`, or None if sessions are
             unknown.
-        groups: Group of each example, in the same forms as `y`, or None. All examples of a class
-            must have the same group.
+        groups: Group of each example, in the same forms as `y`, or None if there are no groups. All
+            examples of a class must have the same group.
         mixed: Fraction of the batches that ignore `groups`, so that their classes come from all
             groups.
         drop_singles: Whether to drop classes with fewer than `per_class` examples.
@@ -87,7 +87,7 @@ class ClassSampler(keras.utils.PyDataset):
         elif mixed:
             raise ValueError(
                 "`mixed` is the fraction of episodes that ignore `groups`, so it needs `groups`. "
-                f"Received mixed={mixed!r} without groups. Pass both arguments, or neither."
+                f"Received mixed={mixed!r} without groups. Pass `groups` too, or leave out `mixed`."
             )
         self._drawing = Drawing(
             members,
@@ -103,8 +103,7 @@ class ClassSampler(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch whose batches are drawn. To resume an earlier run, set this
-        number."""
+        """Number of the epoch whose batches are drawn. Set this number to resume an earlier run."""
         return self._epoch
 
     @epoch.setter
@@ -115,8 +114,9 @@ class ClassSampler(keras.utils.PyDataset):
         return self._steps
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Returns batch `index` of the current epoch: examples in float32 and class ids `(rows,)`
-        in int32."""
+        """Returns batch `index` of the current epoch, as examples in float32 and class ids
+        `(rows,)` in int32.
+        """
         if not 0 <= index < len(self):
             raise IndexError(f"An epoch has {len(self)} batches. Received index {index}.")
         return self._batch(self.epoch, index)
@@ -126,7 +126,8 @@ class ClassSampler(keras.utils.PyDataset):
         self.epoch += 1
 
     def to_tf_data(self, epochs: int = 1) -> "tf.data.Dataset":
-        """Returns the same batches in the same order as a `tf.data.Dataset` with static shapes.
+        """Returns the batches of this sampler, in the same order, as a `tf.data.Dataset` with
+        static shapes.
 
         To train for several epochs, call `fit(sampler.to_tf_data(epochs=20), epochs=20,
         steps_per_epoch=len(sampler))`.
@@ -135,7 +136,7 @@ class ClassSampler(keras.utils.PyDataset):
             epochs: Number of consecutive epochs, beginning with the current epoch.
 
         Returns:
-            Data set of `epochs * len(sampler)` batches. Iterating over it does not change `epoch`.
+            Data set of `epochs * len(sampler)` batches. Its iteration does not change `epoch`.
 
         Raises:
             ImportError: If TensorFlow is not installed.
@@ -158,8 +159,9 @@ class ClassSampler(keras.utils.PyDataset):
         return dataset.apply(tf.data.experimental.assert_cardinality(len(numbers) * len(self)))
 
     def _batch(self, epoch, index):
-        """Draws a batch, block by block: examples `(rows, ...)` in float32 and class ids `(rows,)`
-        in int32."""
+        """Draws a batch block by block. Returns examples `(rows, ...)` in float32 and class ids
+        `(rows,)` in int32.
+        """
         rng = self._drawing.generator(ROW_STREAM, epoch, index)
         ids = self._drawing.class_ids(epoch, index)  # (classes,)
         drawn = self._drawing.rows(ids, rng)  # (classes, per_class)
@@ -171,8 +173,8 @@ class ClassSampler(keras.utils.PyDataset):
             batch = np.asarray(self.augment(batch, rng))
             if batch.ndim < axes or len(batch) != len(rows):
                 raise ValueError(
-                    f"`augment` must return a batch of at least {axes} axes with all {len(rows)} "
-                    f"rows in order. Received shape {batch.shape}."
+                    f"`augment` must return all {len(rows)} rows of the batch in the same order, "
+                    f"as an array with at least {axes} axes. Received shape {batch.shape}."
                 )
         ids = self._batch_labels(ids)
         labels = np.concatenate([np.repeat(ids, block.shape[1]) for block in blocks])
@@ -186,7 +188,7 @@ class ClassSampler(keras.utils.PyDataset):
         )
 
     def _batch_labels(self, ids):
-        """Returns the labels of the classes of a batch, int32, shape `(classes,)`."""
+        """Returns the label of each class in a batch, int32, shape `(classes,)`."""
         return ids
 
     def _groups_of_classes(self, groups, names, members):
@@ -211,15 +213,16 @@ class ClassSampler(keras.utils.PyDataset):
             name, dropped = self._classes_argument, len(self.dropped_classes)
             note = f" ({dropped} left out by `drop_singles`)" if dropped else ""
             raise ValueError(
-                f"`{name}` must be at most {len(members)}, the number of classes in "
-                f"`y`{note}, because the classes of a batch are distinct. Received: "
+                f"`{name}` must be at most {len(members)}, the number of classes in `y`{note}, "
+                "because a batch contains each class at most once. Received: "
                 f"{name}={self.classes}."
             )
 
 
 def batches_of_an_epoch(steps_per_epoch: int | None, steps: int | None) -> int | None:
-    """Returns the number of batches per epoch from the argument `steps_per_epoch` or its old name
-    `steps`."""
+    """Returns the number of batches per epoch, which is passed as `steps_per_epoch` or by its old
+    name `steps`.
+    """
     if steps_per_epoch is not None and steps is not None:
         raise ValueError(
             f"Received steps_per_epoch={steps_per_epoch!r} and steps={steps!r}. `steps` is the old "

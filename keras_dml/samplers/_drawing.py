@@ -10,7 +10,8 @@ CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM, GROUP_STREAM = range(4)
 
 
 class Drawing:
-    """Random draws of batches. Each batch has distinct classes and different rows of each class.
+    """Draws batches at random. A batch contains several classes, and several different rows of each
+    class.
 
     A draw depends only on the seed, the epoch and the index of the batch. Classes are drawn without
     replacement until all classes have been drawn. Within a batch, the rows of a class are drawn
@@ -20,11 +21,11 @@ class Drawing:
         members: Row numbers of each class, a list of arrays.
         classes: Number of distinct classes in a batch.
         per_class: Number of rows of each class in a batch.
-        sessions: Session of each row, integers, shape `(rows,)`, or None. With sessions, the rows
-            of a class come from as many sessions as possible.
-        groups: Group of each class, integers, shape `(classes,)`, or None. With groups, the classes
-            of a batch come from one group or, if this group is too small, also from the next
-            groups.
+        sessions: Session of each row as an integer, shape `(rows,)`, or None. If sessions are
+            given, the rows of a class come from as many sessions as possible.
+        groups: Group of each class as an integer, shape `(classes,)`, or None. If groups are given,
+            the classes of a batch come from one group. If this group has too few classes, the other
+            classes come from the next groups.
         mixed: Fraction of batches whose classes come from all groups.
         seed: Seed of all draws, a non-negative integer.
     """
@@ -50,8 +51,9 @@ class Drawing:
         self.batches_to_cover = math.ceil(len(members) / classes)
 
     def generator(self, stream: int, epoch: int, index: int) -> np.random.Generator:
-        """Returns the random generator for one batch. `stream` distinguishes generators for
-        different purposes."""
+        """Returns the random generator for one batch. Generators for different purposes have
+        different values of `stream`.
+        """
         return np.random.default_rng(
             np.random.SeedSequence(self.seed, spawn_key=(stream, epoch, index))
         )
@@ -59,9 +61,9 @@ class Drawing:
     def class_ids(self, epoch: int, index: int) -> np.ndarray:
         """Draws the classes of a batch, int32, shape `(classes,)`.
 
-        Without groups, the classes are one part of a permutation of all classes, which
-        `batches_to_cover` consecutive batches cover together. With groups, the classes come from
-        groups that are drawn for this batch.
+        Without groups, the classes are a part of a random permutation of all classes. Every
+        `batches_to_cover` consecutive batches together use the whole permutation. With groups, the
+        method draws the groups for this batch, and takes the classes from these groups.
         """
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
@@ -79,8 +81,9 @@ class Drawing:
         return order[: self.classes].astype(np.int32)
 
     def rows(self, ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws different rows of each class in `ids`, and returns row numbers
-        `(classes, per_class)`."""
+        """Draws different rows for each class in `ids`. Returns row numbers, shape `(classes,
+        per_class)`.
+        """
         return np.stack([self._rows_of(id_, rng) for id_ in ids])
 
     def _rows_of(self, id_, rng):
@@ -96,8 +99,9 @@ def members_by_class(ids: np.ndarray) -> list[np.ndarray]:
 
 
 def _occurrence(values):
-    """Counts how often each value occurs before its position, such as [7, 7, 5, 7] -> [0, 1, 0,
-    2]."""
+    """Counts for each value how often the same value occurs earlier, such as [7, 7, 5, 7] -> [0, 1,
+    0, 2].
+    """
     order = np.argsort(values, kind="stable")
     counts = np.empty(len(values), int)
     counts[order] = np.arange(len(values)) - np.searchsorted(values[order], values[order])

@@ -1,7 +1,7 @@
-"""Replaces ids of any dtype by the int32 numbers 0, 1, 2, and so on.
+"""Replaces ids of any dtype by the numbers 0, 1, 2, and so on (int32).
 
-Keras casts labels to float32 before a loss, where 16777216 and 16777217 are equal. Ids counted from
-0 stay exact for every data set.
+Before Keras computes a loss, it casts labels to float32, in which 16777216 and 16777217 are equal.
+Ids that are counted from 0 are small enough to stay exact.
 """
 
 from typing import Any
@@ -15,22 +15,22 @@ FLOAT32_EXACT = 2**24  # float32 represents every integer below this
 
 
 def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, list[Any]]:
-    """Replaces ids by their positions in the sorted list of distinct ids.
+    """Replaces each id by its position in the sorted list of distinct ids.
 
     Args:
         name: Name of the argument in error messages.
-        values: Ids, shape `(count,)` or `(count, 1)`: integers of any size, strings, bytes,
+        values: Ids, shape `(count,)` or `(count, 1)`. Ids are integers of any size, strings, bytes,
             booleans, or floats that are exact integers.
         count: Required number of ids, which is the number of recordings.
 
     Returns:
-        A tuple `(ids, names)`. `ids` are the new ids, int32, below 2**24, shape `(count,)`. `names`
-        is the sorted list of original ids, so that `names[ids[i]] == values[i]`.
+        New ids, int32, all below 2**24, shape `(count,)`. Sorted list of the original ids, such
+        that the entry at a new id is the original id.
 
     Raises:
         ValueError: If the ids have another shape, a float is not an exact integer, or there are
             2**24 distinct ids or more.
-        TypeError: If ids cannot be sorted together, such as strings and integers.
+        TypeError: If the ids cannot be sorted, for example because they mix strings and integers.
     """
     flat = _flat_ids(name, values, count)
     try:
@@ -43,15 +43,15 @@ def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, lis
         ) from None
     if len(names) >= FLOAT32_EXACT:
         raise ValueError(
-            f"`{name}` must hold fewer than {FLOAT32_EXACT} distinct ids, the limit of "
-            f"float32. Received: {len(names)}. Train on a part of the classes."
+            f"`{name}` must hold fewer than {FLOAT32_EXACT} distinct ids, because larger ids are "
+            f"not exact in float32. Received: {len(names)}. Train on a part of the classes."
         )
     position = {value: index for index, value in enumerate(names)}
     return np.array([position[value] for value in flat], np.int32), names
 
 
 def _flat_ids(name, values, count):
-    """Checks the shape and the exactness of ids, and returns a list of plain Python objects."""
+    """Checks that ids have a valid shape and are exact. Returns a list of plain Python objects."""
     # A list is converted with dtype object, because NumPy would convert [2**63, -1] to floats.
     refuse_masked(f"`{name}`", values)
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
@@ -78,8 +78,8 @@ def _flat_ids(name, values, count):
     for index, value in enumerate(flat):
         if isinstance(value, float) and not (value.is_integer() and abs(value) < 2**digits):
             raise ValueError(
-                f"`{name}` must hold ids. Received {value!r} at index {index}, a float that is "
-                f"not an integer below 2**{digits}. Its dtype is not exact above this number. Pass "
+                f"`{name}` must hold ids. Received {value!r} at index {index}, a float that is not "
+                f"an integer below 2**{digits}. Larger floats of this dtype are not exact. Pass "
                 "integers or strings."
             )
     return flat

@@ -1,4 +1,4 @@
-"""Checks of recordings and examples that samplers call when they are created."""
+"""Checks recordings and examples. The constructors of samplers call these checks."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from keras_dml._typing import ArrayLike, Recordings
 
 
 def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
-    """Checks recordings, and returns a list of finite arrays `(time, channels)` with the same
+    """Checks recordings. Returns a list of finite arrays `(time, channels)`, all with the same
     number of channels.
 
     Args:
@@ -15,7 +15,7 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
             `(time_i, channels)`.
 
     Returns:
-        List of arrays, which are views if `x` holds arrays.
+        List of arrays. If `x` holds arrays, the list contains views of these arrays.
 
     Raises:
         TypeError: If a recording does not hold real numbers.
@@ -32,7 +32,9 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
                 "pass `x[..., None]`."
             )
     if not hasattr(x, "__iter__"):
-        raise TypeError(f"`x` must hold recordings, arrays (time, channels). Received {x!r}.")
+        raise TypeError(
+            f"`x` must hold recordings, which are arrays (time, channels). Received {x!r}."
+        )
     recordings = [real(f"Recording {index} of `x`", array) for index, array in enumerate(x)]
     if not recordings:
         raise ValueError("`x` must hold at least one recording. Received none.")
@@ -47,7 +49,7 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
 
 
 def as_examples(x: ArrayLike) -> np.ndarray:
-    """Checks examples, and returns one finite array.
+    """Checks examples, and returns them as a finite array.
 
     Args:
         x: Examples, shape `(examples, ...)`.
@@ -70,11 +72,12 @@ def as_examples(x: ArrayLike) -> np.ndarray:
 
 
 def batch_length(recordings: list[np.ndarray], length: int | None) -> int:
-    """Returns the number of time steps per row of a batch, which is `length` or the common length
-    of all recordings.
+    """Returns the number of time steps in each row of a batch, which is `length`. If `length` is
+    None, the number is the common length of all recordings.
 
     Raises:
-        ValueError: If a recording is shorter than `length`, or lengths differ without `length`.
+        ValueError: If a recording is shorter than `length`, or if `length` is None and the
+            recordings have different lengths.
     """
     lengths = [len(recording) for recording in recordings]
     if length is None:
@@ -115,5 +118,5 @@ def _check_finite(name, values):
     if not finite.all():
         raise ValueError(
             f"{name} holds NaN or infinite values ({(~finite).sum()} of {finite.size} in float32). "
-            "Repair the values, or leave the recording or example out."
+            "Replace these values, or leave the recording or example out."
         )

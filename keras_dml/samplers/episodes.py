@@ -1,5 +1,6 @@
-"""Sampler of few-shot episodes, which are batches of N classes with K support examples and Q query
-examples of each class."""
+"""Provides a sampler of few-shot episodes. An episode is a batch of N classes, with K support
+examples and Q query examples of each class.
+"""
 
 import math
 from collections.abc import Callable
@@ -16,17 +17,17 @@ LABELS = ("classes", "episode")
 
 
 class EpisodeSampler(ClassSampler):
-    """Sampler of few-shot episodes of `ways` classes, with `shots` support examples and `queries`
-    query examples of each class.
+    """Sampler of few-shot episodes. An episode contains `ways` classes, with `shots` support
+    examples and `queries` query examples of each class.
 
-    Use it to train with the same kind of episodes as in few-shot evaluation (Vinyals2016). Use it
-    also for `models.PrototypicalClassifier`, whose pair term needs several examples of each class
-    in a batch. With `labels="classes"`, the classifier updates its prototypes in the same way as
-    with other batches.
+    Use this sampler to train with the same kind of episodes as in few-shot evaluation
+    (Vinyals2016). The sampler is also suitable for `models.PrototypicalClassifier`, whose pair term
+    needs several examples of each class in a batch. For `PrototypicalClassifier`, use
+    `labels="classes"`, so that it updates the prototypes of the right classes.
 
     A batch holds the support examples of all classes, class by class, followed by the query
-    examples in the same order of classes. With `rows = ways * shots`, the support set is
-    `batch[:rows].reshape(ways, shots, ...)`. No example appears twice in an episode.
+    examples in the same order of classes. The support set is `batch[:rows].reshape(ways, shots,
+    ...)` with `rows = ways * shots`. No example appears twice in an episode.
 
     Episode `i` of epoch `e` depends only on `(seed, e, i)`. Classes are drawn without replacement
     until all classes have been drawn. The documentation of `PKSampler` explains how to resume a
@@ -39,35 +40,37 @@ class EpisodeSampler(ClassSampler):
     ((10, 28, 28, 1), [0, 1, 0, 0, 0, 0, 1, 1, 1, 1])
 
     Args:
-        x: Examples of one shape, such as images, recordings or vectors, shape `(examples, ...)`.
-            The examples are not copied. Batches contain the same values in float32.
-        y: Class of each example, shape `(examples,)` or `(examples, 1)`: integers of any size,
-            strings, bytes, or floats that are integers.
+        x: Examples that all have the same shape, such as images, recordings or vectors, shape
+            `(examples, ...)`. The examples are not copied. Batches contain the same values in
+            float32.
+        y: Class of each example, shape `(examples,)` or `(examples, 1)`. Classes are integers of
+            any size, strings, bytes, or floats with integer values.
         ways: Number of distinct classes in an episode, at least 2 and at most the number of classes
             in `y`.
         shots: Number of support examples of each class, at least 1.
         queries: Number of query examples of each class, at least 1.
-        steps_per_epoch: Number of episodes in an epoch. By default each example is drawn about
-            once.
+        steps_per_epoch: Number of episodes in an epoch. By default, an epoch draws each example
+            about once.
         steps: Older name of `steps_per_epoch`.
         groups: Group of each example, in the same forms as `y`, such as the alphabet of a
-            character. All examples of a class must have the same group. An episode then draws
-            groups in a random order, and draws all classes of a group before the next group.
-            Classes of one group are harder to distinguish. Default: an episode draws from all
-            classes.
+            character. All examples of a class must have the same group. If groups are given, an
+            episode draws groups in a random order, and draws all classes of a group before it draws
+            the next group. Classes of the same group are usually harder to distinguish. By default,
+            an episode draws from all classes.
         mixed: Fraction of episodes that ignore `groups`, so that their classes come from all
             groups.
-        labels: `"classes"` for class ids that are the same in all episodes, where `class_names[id]`
-            is the original id. `"episode"` for labels from 0 to `ways - 1` in each episode.
-        augment: Function `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)` that keeps
-            the order of rows. `rng` is a `numpy.random.Generator` for this episode only.
+        labels: `"classes"` or `"episode"`. With `"classes"`, labels are class ids, which are the
+            same in all episodes, and `class_names[id]` is the original id. With `"episode"`, the
+            classes of each episode get labels from 0 to `ways - 1`.
+        augment: Function `augment(batch, rng) -> batch` that changes NumPy arrays `(rows, ...)` and
+            keeps the order of rows. `rng` is a `numpy.random.Generator` for this episode only.
         seed: Seed of all draws, a non-negative integer.
         **kwargs: Arguments `sessions` and `drop_singles` of `PKSampler`, and arguments `workers`,
             `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: At construction, if the examples or ids are invalid, a class has
-            fewer than `shots + queries` examples, or a class has examples in two groups.
+        ValueError, TypeError: If the constructor receives invalid examples or ids, a class with
+            fewer than `shots + queries` examples, or a class with examples in two groups.
     """
 
     _classes_argument = "ways"

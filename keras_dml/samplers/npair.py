@@ -1,5 +1,6 @@
-"""Sampler of batches of N classes with two recordings of each class, for the Wasserstein loss and
-the N-pair loss."""
+"""Provides a sampler that draws N classes per batch and two recordings per class, for the
+Wasserstein loss and the N-pair loss.
+"""
 
 from typing import Any
 
@@ -8,12 +9,13 @@ from keras_dml.samplers.pk import PKSampler
 
 
 class NPairSampler(PKSampler):
-    """Sampler of batches of `pairs` distinct classes with two different recordings of each class.
+    """Sampler that draws `pairs` distinct classes per batch, and two different recordings of each
+    class.
 
-    Use it with `losses.WassersteinLoss` and `losses.NPairLoss`, which interpret a batch of 2N rows
-    as N anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and `2i + 1` are
-    a pair. So if the number of replicas divides `pairs`, splitting a batch into equal parts for
-    replicas does not split any pair.
+    Use this sampler with `losses.WassersteinLoss` and `losses.NPairLoss`, for which a batch of 2N
+    rows consists of N anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and
+    `2i + 1` are a pair. If `pairs` is a multiple of the number of replicas, both rows of a pair are
+    therefore on the same replica.
 
     By default an epoch has `ceil(number of classes / pairs)` batches. See `PKSampler` for seeds,
     epochs and resuming.
@@ -30,18 +32,18 @@ class NPairSampler(PKSampler):
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list of arrays
             `(time_i, channels)`.
-        y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
-            size, strings, bytes, or floats that are integers.
+        y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`. Classes are integers
+            of any size, strings, bytes, or floats with integer values.
         pairs: Number of distinct classes in a batch (N in Abdelwahab2019, which does not report its
-            value), at least 2 and at most the number of classes in `y`. More pairs give more
-            negatives.
+            value), at least 2 and at most the number of classes in `y`. With more pairs, each
+            anchor has more negatives.
         **kwargs: Arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`, `drop_singles`,
-            `augment`, `seed`, and arguments of `keras.utils.PyDataset`. With `sessions`, a positive
-            and its anchor come from different sessions if the class has several sessions.
+            `augment`, `seed`, and arguments of `keras.utils.PyDataset`. If `sessions` are given and
+            a class has several sessions, a positive and its anchor come from different sessions.
 
     Raises:
-        ValueError, TypeError: At construction, if the recordings or ids are invalid, or there are
-            too few classes or recordings. The message names the recording, the class or the limit.
+        ValueError, TypeError: If the constructor receives invalid recordings or ids, or too few
+            classes or recordings. The message names the recording, the class or the limit.
     """
 
     _classes_argument = "pairs"

@@ -1,5 +1,6 @@
-"""Sampler of batches of P classes with K recordings of each class, for triplet losses and losses
-with mined pairs."""
+"""Provides a sampler that draws P classes per batch and K recordings per class, for triplet losses
+and losses with mined pairs.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,27 +14,28 @@ from keras_dml.samplers._recordings import as_recordings, batch_length
 
 
 class PKSampler(ClassSampler):
-    """Sampler of batches of `classes` distinct classes with `per_class` different recordings of
-    each class.
+    """Sampler that draws `classes` distinct classes per batch, and `per_class` different recordings
+    of each class.
 
-    Use it with losses that search for positives and negatives among all rows of a batch. `fit`
-    accepts the sampler on every backend. `to_tf_data` returns the same batches as a
-    `tf.data.Dataset`.
+    Use this sampler with losses that search for positives and negatives among all rows of a batch.
+    `fit` accepts the sampler on every backend. `to_tf_data` converts the sampler to a
+    `tf.data.Dataset` with the same batches.
 
-    The rows of a class are adjacent. So if the number of replicas divides `classes`, splitting a
-    batch into equal parts for replicas does not split any class.
+    The rows of a class are adjacent. If `classes` is a multiple of the number of replicas, all rows
+    of a class are therefore on the same replica.
 
     Batch `i` of epoch `e` depends only on `(seed, e, i)`, not on the number of workers or on
-    earlier batches. `fit` calls `on_epoch_end` once before its first epoch. So if `sampler.epoch`
-    is e before the call, epoch k of `fit` (counted from 0) uses the batches of epoch e + k + 1. To
-    resume exactly a run that was stopped after k epochs, set `sampler.epoch = k` (it is 0 at
-    construction) and call `fit(..., initial_epoch=k, shuffle=False)`. Without `shuffle=False`,
-    Keras shuffles the order of the batches with Python's `random`. Pass `steps_per_epoch` to the
-    sampler, not to `fit`, because `fit` would end an epoch while batches of this epoch are still in
-    the queue.
+    earlier batches. `fit` calls `on_epoch_end` once before its first epoch. If `sampler.epoch` is e
+    before the call, epoch k of `fit` (counted from 0) therefore uses the batches of epoch e + k +
+    1. To resume a run after k epochs so that it uses exactly the same batches as without a stop,
+    create the sampler again, set `sampler.epoch = k`, and call `fit(..., initial_epoch=k,
+    shuffle=False)`. Without `shuffle=False`, Keras shuffles the order of the batches with Python's
+    `random`. Pass `steps_per_epoch` to the sampler, not to `fit`. If `steps_per_epoch` is passed to
+    `fit`, an epoch ends while batches of this epoch are still in the queue.
 
-    With `workers` above 1 on JAX, the first `fit` after `compile` begins with batches that Keras
-    3.15 drew to build the loss. Calling `evaluate` on one batch before `fit` avoids this.
+    On JAX, Keras 3.15 draws batches to build the loss. If `workers` is above 1, the first `fit`
+    after `compile` trains on these batches first. If you call `evaluate` on one batch before `fit`,
+    this does not happen.
 
     >>> import numpy as np
     >>> x, y = np.zeros((6, 50, 3)), ["ann", "bob", "cid", "ann", "bob", "cid"]
@@ -45,34 +47,35 @@ class PKSampler(ClassSampler):
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list of arrays
             `(time_i, channels)`. The recordings are not copied.
-        y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
-            size, strings, bytes, or floats that are integers. Batches contain ids from 0, where
-            `class_names[id]` is the original id.
+        y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`. Classes are integers
+            of any size, strings, bytes, or floats with integer values. In batches, classes have ids
+            from 0, and `class_names[id]` is the original id.
         classes: Number of distinct classes in a batch, at least 2 and at most the number of classes
             in `y`.
         per_class: Number of recordings of each class in a batch, at least 2 and at most the size of
             the smallest class.
-        steps_per_epoch: Number of batches in an epoch. Default:
-            `ceil(number of classes / classes)`, so that every class appears about once. For
-            example, 20 epochs with 5 of 9 classes per batch are 40 steps.
+        steps_per_epoch: Number of batches in an epoch. The default is `ceil(number of classes /
+            classes)`, so that every class appears about once. For example, if a batch contains 5 of
+            9 classes, an epoch has 2 steps, and 20 epochs have 40 steps.
         steps: Older name of `steps_per_epoch`.
-        length: Number of time steps to which a random crop cuts each recording. Default: whole
-            recordings, which must have equal lengths.
-        sessions: Session (day, trial, device) of each recording, in the same forms as `y`. The rows
-            of a class then come from as many sessions as possible.
-        drop_singles: Whether to drop classes with fewer than `per_class` recordings instead of
-            raising an error. `dropped_classes` lists the dropped classes, and ids count only the
-            remaining classes.
-        augment: Function `augment(batch, rng) -> batch` on NumPy arrays `(rows, time, channels)`
-            that keeps the order of rows. `rng` is a `numpy.random.Generator` for this batch only.
+        length: Number of time steps to which a random crop cuts each recording. By default,
+            recordings are not cut, and must have equal lengths.
+        sessions: Session (day, trial, device) of each recording, in the same forms as `y`. If
+            sessions are given, the rows of a class come from as many sessions as possible.
+        drop_singles: Whether to drop classes with fewer than `per_class` recordings. If False, such
+            a class raises an error. `dropped_classes` lists the dropped classes. Only the remaining
+            classes get ids.
+        augment: Function `augment(batch, rng) -> batch` that changes NumPy arrays `(rows, time,
+            channels)` and keeps the order of rows. `rng` is a `numpy.random.Generator` for this
+            batch only.
         seed: Seed of all draws, a non-negative integer.
         **kwargs: Arguments `workers`, `use_multiprocessing` and `max_queue_size` of
             `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: At construction, if the recordings or ids are invalid, there are too
-            few classes or recordings, or `steps_per_epoch` and `steps` are both given. The message
-            names the recording, the class or the limit.
+        ValueError, TypeError: If the constructor receives invalid recordings or ids, too few
+            classes or recordings, or both `steps_per_epoch` and `steps`. The message names the
+            recording, the class or the limit.
     """
 
     def __init__(

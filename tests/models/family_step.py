@@ -1,7 +1,7 @@
-"""Takes a training step of every loss and model on several devices and on one device.
+"""Takes a training step with every loss and every model, on several devices and on one device.
 
-`one_step.py` contains the losses of pairs. `prototype_step.py` contains the prototypical
-classifier, whose expected step is not a step on the mean of two losses.
+The losses of pairs are in `one_step.py`. The prototypical classifier is in `prototype_step.py`,
+because its expected step is not a step on the mean of two losses.
 """
 
 import dataclasses
@@ -27,12 +27,14 @@ class Case:
     loss: Callable
     shape: tuple = (4,)
     pairs: bool = False  # whether each label occurs twice in each half
-    # key of `STATES` for the statistics after a step of two replicas, or None without statistics
+    # key of `STATES` for the statistics after a step of two replicas. None: the model has no
+    # statistics
     state: str | None = None
 
 
-# Computes the statistics after a step of two replicas from the statistics after the first half,
-# after the second half, and after a step of the whole batch on one device.
+# Functions that return the statistics after a step of two replicas. Their arguments are the
+# statistics after a step on the first half, on the second half, and on the whole batch on one
+# device.
 STATES = {
     "first": lambda first, second, whole: first,
     "mean": lambda first, second, whole: (first + second) / 2,
@@ -202,7 +204,9 @@ def lists(weights):
 
 
 def after_a_step(case, model):
-    """Returns the weights and statistics after a step, the reported loss and the step length."""
+    """Returns the weights and statistics after a step, the reported loss, and the largest change of
+    a weight.
+    """
     (x, y), before = batch(case), [np.array(weight) for weight in lists(model.trainable_weights)]
     reported = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"][0]
     after = lists(model.trainable_weights)
@@ -212,7 +216,7 @@ def after_a_step(case, model):
 
 
 def averaging_step(case):
-    """Takes a step on one device with the mean of the losses of the two halves of the batch."""
+    """Takes a step on one device with the mean loss of the two halves of the batch."""
     import tensorflow as tf
 
     model, (x, y) = compiled(case), batch(case)
@@ -238,7 +242,7 @@ def averaging_step(case):
 
 
 def on_devices():
-    """Returns a dict from each case to the state after a step on all devices."""
+    """Returns a dict that maps the name of each case to the state after a step on all devices."""
     return {name: after_a_step(case, compiled(case)) for name, case in CASES.items()}
 
 

@@ -9,9 +9,9 @@ CLASSES, RATE = 3, 0.1
 
 
 def batch():
-    """Draws a batch whose halves have different numbers of rows per class.
+    """Draws a batch whose two halves have different numbers of rows per class.
 
-    One half has no rows of one class.
+    One half has no rows of one of the classes.
     """
     x = np.random.default_rng(6).random(size=(8, 4)).astype("float32")
     return x, np.array([0, 0, 0, 1, 0, 1, 1, 2])
@@ -80,7 +80,7 @@ def _joined(model, x, y):
 
 
 def on_devices():
-    """Returns a dict from each model to the state after a step on all devices."""
+    """Returns a dict that maps the name of each model to the state after a step on all devices."""
     return {name: after_a_step(build()) for name, build in BUILDS.items()}
 
 

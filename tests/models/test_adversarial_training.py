@@ -242,7 +242,7 @@ def test_a_classifier_without_an_auxiliary_head_or_with_margins_is_attacked_too(
         ({"epsilon": 8.0}, "epsilon=8.0"),
         ({"steps": 0}, "`steps` must be a whole number"),
         ({"step_size": 0.0}, "`step_size` must be above 0"),
-        ({"clean_fraction": 0.9}, "every input is attacked"),
+        ({"clean_fraction": 0.9}, "`clean_fraction` must be from 0 to 0.5"),
         ({"ramp_steps": -1}, "`ramp_steps`"),
         ({"method": "alp", "constants": {"beta": 1.0}}, "`constants` of method 'alp'"),
     ],
@@ -278,7 +278,9 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_invalid_label_stops_a_compiled_step(method):
-    """Tests a label that is not a class. The attack needs the score of the label, too."""
+    """Tests a label that is not a class. Not only the loss uses the score of the label, but also
+    the attack.
+    """
     model, (x, y) = training(method), data(6)
     model.compile("sgd", **QUICK)
     with pytest.raises(Exception, match="class ids from 0 to.*Received.*7"):

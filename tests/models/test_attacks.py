@@ -52,7 +52,8 @@ def test_fgsm_of_the_golden_network(wrap):
     inputs, loss, actual = linear("fgsm-linear-model")
     epsilon, x, expected = actual["inputs"]["epsilon"], inputs["x"], actual["expected"]
     twin = wrap(lambda x: _attacks.pgd(loss, x, x, epsilon, epsilon, 1))(ops.convert_to_tensor(x))
-    # In exact arithmetic the gradient of the last column is 0, but not in floats.
+    # In exact arithmetic, the gradient of the last column is 0. In floating-point arithmetic, it is
+    # not.
     np.testing.assert_allclose(
         np.asarray(twin)[:, :3], np.array(expected["x_adversarial"])[:, :3], **CLOSE
     )

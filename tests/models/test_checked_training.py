@@ -76,9 +76,9 @@ def test_arguments_may_be_positional_as_in_keras(kind):
     ids=["weighted", "of the batch", "default"],
 )
 def test_validation_has_the_terms_of_training(loss):
-    """Tests that validation has the same loss as training if no weight changes.
+    """Tests that validation reports the same loss as training if no weight changes.
 
-    The last batch is smaller.
+    The last batch has fewer rows than the other batches.
     """
     model, (x, y) = build("classifier", rate=0.0, loss=loss, decay=1.0), data()
     actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
@@ -98,7 +98,9 @@ def test_validation_has_the_terms_of_training(loss):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_validation_has_the_terms_of_the_method_of_adversarial_training(method):
-    """Uses an attack without effect, so that the training loss equals the loss on clean inputs."""
+    """Tests that validation reports the same terms as adversarial training. The attack has almost
+    no effect, so the training loss equals the loss on clean inputs.
+    """
     model, (x, y) = build(method, rate=0.0, epsilon=1e-7, decay=1.0), data(12)
     actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
     names = {"loss", "accuracy"} | ({"positives", *TERMS} if method == "prototypes" else set())

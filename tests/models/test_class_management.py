@@ -47,7 +47,7 @@ def test_removing_a_class_keeps_the_others_bit_for_bit(aux):
         np.testing.assert_array_equal(numpy(new), old[..., [0, 2]])
     np.testing.assert_allclose(numpy(model.scores(x, "dol")), logits[:, [0, 2]], rtol=1e-6)
     np.testing.assert_allclose(numpy(model(x)), scores[:, [0, 2]], rtol=1e-6)
-    # the moments of the optimizer held gradients of bob's unit
+    # the optimizer's moments contained gradients of bob's unit, so they are reset
     shapes = {tuple(variable.shape) for variable in model.optimizer.variables}
     assert shapes - {()} == {tuple(weight.shape) for weight in model.trainable_weights}
     assert not any(numpy(variable).any() for variable in model.optimizer.variables[2:])
@@ -128,7 +128,9 @@ def test_add_classes_and_refit_accept_names():
 @pytest.mark.slow
 @once
 def test_added_classes_compete_with_old_ones_also_after_loading(tmp_path, rng):
-    """Uses an encoder that separates five clusters, and a similarity trained on three clusters."""
+    """Tests scores of added classes. The encoder separates five clusters, and the similarity was
+    trained on only three of them.
+    """
     keras.utils.set_random_seed(2)
     means = 4 * rng.normal(size=(5, 4))
     y = np.repeat(np.arange(5), 24)

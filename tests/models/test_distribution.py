@@ -1,4 +1,4 @@
-"""Tests that training on several devices takes the documented steps, on virtual CPU devices.
+"""Tests on virtual CPU devices that training on several devices takes the documented steps.
 
 A backend sets its number of devices before its first operation. Therefore each run with several
 devices is a separate process.
@@ -67,8 +67,8 @@ def assert_same_prototypes(found, expected):
 def assert_same_leavings(found, expected):
     """Compares weights, statistics and the reported loss after a step that changes the weights.
 
-    In float32, another order of summation changes the results of sixteen layers with batch
-    normalization by 2e-5.
+    If float32 numbers are added in another order, the results of sixteen layers with batch
+    normalization change by 2e-5.
     """
     assert found["moved"] > 1e-4
     np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
@@ -96,7 +96,9 @@ def devices():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method):
-    """Tests the size of the step. If the rows of a pair were divided, the loss would be NaN."""
+    """Tests the size of the step. If the two rows of a pair were on different replicas, the loss
+    would be NaN.
+    """
     result = replicas[method]
     assert replicas["replicas"] == 2
     assert_same_step(result["found"], result["expected"])
@@ -122,7 +124,9 @@ def test_four_jax_devices_take_the_step_of_one_device_if_pairs_are_divided(devic
 
 @PROTOTYPES
 def test_two_replicas_move_prototypes_by_the_global_batch(replicas, name):
-    """Also tests that the weights take a step on the mean of the losses of the replicas."""
+    """Tests that prototypes are updated with the batches of all replicas, and that the weights take
+    a step on the mean of the replicas' losses.
+    """
     result = replicas["prototypes"][name]
     assert_same_prototypes(result["found"], result["expected"])
 
@@ -140,7 +144,9 @@ def test_four_jax_devices_move_prototypes_as_one_does(devices, name):
 
 @FAMILY
 def test_two_replicas_average_the_losses_of_every_loss_and_model(replicas, name):
-    """Tests that pairs come from one replica and that statistics are updated as documented."""
+    """Tests that the rows of each pair are on the same replica, and that statistics are updated as
+    documented.
+    """
     result = replicas["family"][name]
     assert_same_leavings(result["found"], result["expected"])
 

@@ -18,14 +18,18 @@ def network():
 
 
 def test_it_has_the_published_weights(network):
-    """Compares with the published number of weights (4,652,008) minus those of the classifier."""
+    """Compares the number of weights with the published number (4,652,008) minus the weights of the
+    classifier.
+    """
     trained = sum(int(np.prod(weight.shape)) for weight in network.trainable_weights)
     assert trained == 4_652_008 - (1280 * 1000 + 1000)
     assert network.output_shape == (None, 1280)
 
 
 def test_activations_are_relu6(network):
-    """Tests that ReLU6 is the only activation, so there is no swish and no squeeze-and-excite."""
+    """Tests that ReLU6 is the only activation. Therefore the network contains no swish and no
+    squeeze-and-excite.
+    """
     kinds = {type(layer).__name__ for layer in network.layers}
     assert kinds == {
         *("Add", "BatchNormalization", "Conv2D", "DepthwiseConv2D", "GlobalAveragePooling2D"),

@@ -24,7 +24,9 @@ def velocity(rng):
 
 
 def weights_by_hand(filters, steps):
-    """Counts the weights of a part, with batch normalization and without the output layer."""
+    """Counts the weights of a part of the network. Weights of batch normalization are counted, and
+    weights of the output layer are not.
+    """
     count, channels = 0, 2
     for width, kernel in zip(filters, KERNELS, strict=True):
         count += kernel * channels * width + width + 4 * width

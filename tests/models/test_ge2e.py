@@ -26,7 +26,8 @@ def noise(rng, *lengths):
 
 def test_the_default_network_is_the_published_one():
     model = models.ge2e()
-    # The network has three LSTM layers and a dense layer. An LSTM has one bias, and two in PyTorch.
+    # The network has three LSTM layers and a dense layer. An LSTM layer has one bias in Keras and
+    # two in PyTorch.
     lstm = 4 * 256 * (40 + 256 + 1) + 2 * 4 * 256 * (256 + 256 + 1)
     assert model.count_params() == lstm + 256 * 256 + 256
     assert model.output_shape == (None, 256)

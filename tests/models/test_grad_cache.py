@@ -16,7 +16,7 @@ pytestmark = pytest.mark.shares_nothing
 
 @keras.saving.register_keras_serializable(package="tests")
 class InChunks(keras.Model):
-    """Model that embeds the same chunks as `GradCache` and keeps all activations."""
+    """Model that embeds a batch in the same chunks as `GradCache`, but keeps all activations."""
 
     def __init__(self, encoder, chunk):
         super().__init__()
@@ -95,7 +95,9 @@ def step(build, loss, wrap=lambda encoder: encoder, **options):
 
 
 def assert_same(found, expected):
-    """Compares changes of weights, which equal the gradients if the learning rate is 1."""
+    """Compares the changes of the weights. If the learning rate is 1, these changes equal the
+    gradients.
+    """
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-6)
     assert max(np.abs(new - old).max() for old, new in zip(*found[:2], strict=True)) > 1e-2
     for first, second in zip(found[1], expected[1], strict=True):
@@ -114,7 +116,9 @@ def test_gradients_equal_those_of_the_large_batch(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_state_and_random_numbers_equal_one_pass_over_the_chunks(name):
-    """Tests that both passes drop the same units, and that each chunk updates statistics once."""
+    """Tests that the two passes of `GradCache` drop the same units, and that each chunk updates the
+    statistics once.
+    """
     layer, chunk = STATES[name]
     loss = losses.TripletLoss(mining="all")
     expected = step(lambda: vectors(layer()), loss, lambda one: InChunks(one, chunk))
@@ -143,7 +147,7 @@ def test_dropout_draws_again_in_the_next_step():
 
 @once
 def test_pairs_across_chunks_count():
-    """Uses chunks of one row, so that the rows of each pair are in different chunks."""
+    """Tests that pairs count if their rows are in different chunks. Each chunk has only one row."""
     _, _, actual = step(vectors, losses.ContrastiveLoss(), lambda one: models.GradCache(one, 1))
     keras.utils.set_random_seed(1)
     encoder = vectors()
@@ -205,7 +209,9 @@ def test_smaller_last_batch_and_sample_weights_train():
 
 
 def test_a_loop_does_not_grow_with_the_chunks():
-    """Tests the size of the compiled step and, on JAX, its memory compared with one chunk."""
+    """Tests that a compiled step has about as many operations with small chunks as with large
+    chunks. On JAX, a step must also need less memory than a step without chunks.
+    """
     encoder = keras.Sequential([keras.Input((16,)), *(keras.layers.Dense(64) for _ in range(4))])
     weights = [
         ops.convert_to_tensor(trainable_variable)
@@ -283,5 +289,5 @@ def test_losses_of_activations_are_refused():
     encoder = vectors(keras.layers.ActivityRegularization(l2=0.1))
     model = models.GradCache(encoder, 4)
     model.compile("sgd", losses.ContrastiveLoss())
-    with pytest.raises(ValueError, match="1 losses of its activations.*Regularize weights instead"):
+    with pytest.raises(ValueError, match="1 losses that depend on .*Regularize weights instead"):
         model.fit(*batch(model), verbose=0)

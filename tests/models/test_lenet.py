@@ -24,7 +24,9 @@ def test_the_other_has_the_capacity_that_adversarial_training_asks_for():
 
 
 def test_embedding_is_linear_without_standardization(rng):
-    """Tests that the network is affine as long as no ReLU changes between active and inactive."""
+    """Tests that the network is an affine function of its input as long as no ReLU changes between
+    active and inactive.
+    """
     model = models.lenet((12, 12, 1), embedding=30)
     x = rng.random((2, 12, 12, 1), "float32")
     z = np.asarray(ops.convert_to_numpy(model(x)))

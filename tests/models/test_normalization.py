@@ -42,7 +42,9 @@ def test_a_file_keeps_its_own_momentum(tmp_path):
 
 @pytest.mark.slow
 def test_inference_is_right_after_forty_steps():
-    """Trains on dark images whose left or right half is bright."""
+    """Tests accuracy at inference after training on dark images whose left or right half is
+    brighter.
+    """
     rng = np.random.default_rng(0)
     y = np.arange(160) % 2
     x = 0.1 * rng.random((160, 8, 8, 1), "float32")

@@ -65,7 +65,7 @@ def evaluated(net, x, y):
 
 @pytest.mark.slow_on_jax
 def test_a_step_scores_before_it_moves_and_moves_each_class_once():
-    """Uses a batch with rows of two of the three classes."""
+    """Tests a step on a batch with rows of only two of the three classes."""
     net, (x, y) = network(update_rate=0.1), recordings()
     rows = np.flatnonzero(y != 1)[:6]
     labels = y[rows].astype("int32")
@@ -129,7 +129,7 @@ def test_nan_gives_a_nan_loss_and_invalid_labels_stop_a_compiled_step():
 
 @pytest.mark.slow
 def test_training_finds_discriminative_channels(rng):
-    """Trains on classes that differ in one of eight channels.
+    """Tests that training finds the only one of eight channels in which the classes differ.
 
     The initial kernel selects two other channels.
     """

@@ -135,10 +135,10 @@ def test_golden_step_of_algorithm_1():
 @pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [True] if JAX else [True, False])
 def test_prototypes_after_fit_equal_algorithm_1_in_numpy(jit_compile):
-    """Compares five steps in which the encoder also changes.
+    """Compares the prototypes after five training steps, which also change the encoder.
 
-    Only the fourth batch has rows of the third class. A last batch with an invalid label changes no
-    weights.
+    Only the fourth batch has rows of the third class. The last batch has an invalid label and
+    changes no weights.
     """
     model = classifier(jit_compile=jit_compile)
     x, y = data(30)
@@ -223,7 +223,9 @@ def test_terms_of_weight_0_are_reported_as_0(left_out):
 
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
 def test_candidates_of_a_batch_with_all_classes_are_all_classes(smoothing):
-    """Tests values and gradients. With fewer candidates the class term is smaller."""
+    """Tests the values and the gradients of the loss. If there are fewer candidates, the class term
+    is smaller.
+    """
     x, y = data(6)
     labels, z = ops.convert_to_tensor(y.astype("int32")), None
     actual = {}
@@ -325,7 +327,9 @@ def test_embed_and_distance_work_as_for_every_model(trained):
 
 @once
 def test_loaded_model_continues_training_bit_for_bit(tmp_path):
-    """Also tests added classes, the loss, the state of the optimizer and the counts."""
+    """Tests that a loaded model continues training with equal weights, added classes, loss,
+    optimizer state and counts.
+    """
     x, y = data()
     original = classifier(
         loss=losses.PrototypicalLoss(pair_weight=0.5, label_smoothing=0.1),
@@ -402,7 +406,8 @@ def test_classes_are_added_extended_replaced_and_refitted():
 def test_training_continues_on_old_classes_after_adding_classes():
     """Tests that prototypes of old classes change and that labels of new classes raise an error.
 
-    The auxiliary head has no unit for a new class. A compiled step raises the error, too.
+    New classes raise an error because the auxiliary head has no unit for them. A compiled step also
+    raises the error.
     """
     model, (x, y) = classifier(), data()
     fit(model, x, y)
@@ -459,7 +464,9 @@ def test_untrained_prototypes_cause_a_warning():
 
 
 def test_failed_changes_leave_the_model_unchanged(trained):
-    """Tests labels, examples and options. The tests of the layer have more cases."""
+    """Tests that changes with invalid labels, examples or options leave the model unchanged. The
+    tests of the layer have more cases.
+    """
     x, y = data()
     before = [*state(trained), trained.class_names]
     with_nan = np.where(np.arange(12)[:, None] == 3, np.nan, x)
@@ -574,7 +581,7 @@ def test_scores_and_embed_refuse_bytes(ask):
     ids=["a name", "not built", "a sequence", "maps"],
 )
 def test_encoders_without_vectors_are_refused(encoder):
-    with pytest.raises(ValueError, match="`encoder` must be a built model of one input"):
+    with pytest.raises(ValueError, match="`encoder` must be a built model with one input"):
         models.PrototypicalClassifier(encoder, 2)
 
 

@@ -28,7 +28,7 @@ def numpy(tensor):
 def encoder(aggregation="quantile", halvings=3, **options):
     """Returns an encoder with random statistics and slopes.
 
-    The activations of padding are then never zero.
+    With random statistics, the activations of padding are never zero.
     """
     keras.utils.set_random_seed(5)
     model = sequence_encoder(
@@ -42,7 +42,9 @@ def encoder(aggregation="quantile", halvings=3, **options):
 
 
 def assert_close(found, expected):
-    """Compares embeddings relative to their size, which is large for random statistics."""
+    """Compares embeddings with a tolerance relative to their size, because random statistics make
+    embeddings large.
+    """
     size = max(1, np.abs(expected).max())
     np.testing.assert_allclose(found / size, expected / size, rtol=1e-5, atol=1e-5)
 
@@ -140,7 +142,9 @@ def test_halvings_follow_every_halve_every_convolutions(options, expected):
 
 
 def test_earlier_halving_extends_the_receptive_field(rng):
-    """Counts the output steps that change if one step of the signal changes."""
+    """Tests the receptive field by counting the output steps that change if one step of the signal
+    changes.
+    """
     signal = recording(rng, 512)
     seen = {}
     for every in (2, 4):
@@ -154,9 +158,9 @@ def test_earlier_halving_extends_the_receptive_field(rng):
 
 
 def test_edge_has_the_parameters_of_its_table():
-    """Counts the weights for six channels by hand.
+    """Compares the number of weights for six channels with a count by hand.
 
-    A kernel has 3 * in * out weights, and each filter has five more weights.
+    Each kernel has 3 * in * out weights, and each filter has five more weights.
     """
     model = sequence_encoder(6)
     kernels = 3 * (6 * 32 + 3 * 32 * 32 + 32 * 48 + 3 * 48 * 48 + 48 * 64 + 7 * 64 * 64)

@@ -70,7 +70,9 @@ def with_every_reeig(model, sizes, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [30, 3])
 def test_later_reeigs_are_the_identity(steps, rng):
-    """Also tests trained networks and singular matrices."""
+    """Tests that later ReEig layers change nothing, also in trained networks and for singular
+    matrices.
+    """
     sizes, epsilon = (10, 8, 6, 4), 0.05
     model = network(sizes, epsilon=epsilon)
     x = covariances(rng, 16, 10, steps)
@@ -201,9 +203,10 @@ SPECTRA = {
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_gradient_of_the_first_layer_is_right_at_equal_eigenvalues(solver, name, rng):
-    """Tests equal eigenvalues, for which automatic differentiation of eigensolvers is wrong.
+    """Tests the gradient of the first layer at equal eigenvalues.
 
-    Its error is 57 % on TensorFlow, and its result is NaN on JAX.
+    For equal eigenvalues, automatic differentiation of eigensolvers is wrong: the error is 57 % on
+    TensorFlow, and the result is NaN on JAX.
     """
     model = network((12, 8, 4), epsilon=1e-2, solver=solver)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(6)]).astype("float32")
@@ -233,7 +236,9 @@ def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
 
 
 def test_training_finds_discriminative_directions(rng):
-    """Trains on two classes that differ only in the variance of one of ten channels."""
+    """Tests that training finds the only one of ten channels whose variance differs between two
+    classes.
+    """
     labels = np.arange(64) % 2
     scale = np.ones((64, 1, 10))
     scale[labels == 1, :, 7] = 3

@@ -33,7 +33,8 @@ def test_initial_filters_threshold_single_pixels(channels):
     random[1, 1] -= ups / channels
     limit = NOISE * np.sqrt(6 / (9 * channels + 9 * 6))  # of Keras's usual start
     assert 0.5 * limit < np.abs(random).max() <= limit + 1e-6
-    # without the random part, a flat image activates filters with thresholds below or above it
+    # without the random part, a filter's response to a constant image is the distance from its
+    # threshold
     model.get_layer("thresholds").kernel.assign(kernel - random)
     first = model.get_layer("thresholds")(np.full((1, 8, 8, channels), 0.5, "float32"))
     expected = np.maximum(ups * (0.5 - np.linspace(LOWEST, HIGHEST, 6)), 0)

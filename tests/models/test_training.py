@@ -18,7 +18,9 @@ PEOPLE, EACH, TIME, CHANNELS = 4, 6, 24, 2
 
 
 def recordings():
-    """Draws recordings of people whose signals differ in their spread but not in their mean."""
+    """Draws recordings of several people. The signals of the people have the same mean and
+    different spreads.
+    """
     rng = np.random.default_rng(8)
     people = np.repeat(np.arange(PEOPLE), EACH)
     x = rng.normal(size=(len(people), TIME, CHANNELS)) * (0.4 + people[:, None, None] / 2)
@@ -127,7 +129,9 @@ def test_masked_recordings_train_like_unpadded_recordings():
     garbage[:, 13:] = 1e3
 
     class Masked(keras.layers.Layer):
-        """Layer that marks the first thirteen steps as valid, like `keras.layers.Masking`."""
+        """Layer with a mask that marks only the first thirteen steps as valid, like a mask of
+        `keras.layers.Masking`.
+        """
 
         def call(self, inputs):
             return inputs

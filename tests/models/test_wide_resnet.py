@@ -10,7 +10,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_28_10_has_the_published_weights():
-    """Compares with the published number of weights (36,479,194) minus those of the classifier."""
+    """Compares the number of weights with the published number (36,479,194) minus the weights of
+    the classifier.
+    """
     model = models.wide_resnet()
     trained = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
     assert trained == 36_479_194 - (640 * 10 + 10)
@@ -21,7 +23,7 @@ def test_depth_counts_the_convolutions_of_the_blocks():
     model = models.wide_resnet(16, 1, (8, 8, 3))
     names = [layer.name for layer in model.layers if isinstance(layer, keras.layers.Conv2D)]
     shortcuts = [name for name in names if "shortcut" in name]
-    # The network has 13 convolutions besides its shortcuts. The depth counts three more layers.
+    # The network has 13 convolutions that are not shortcuts. The depth is this number plus three.
     assert len(names) - len(shortcuts) == 16 - 3
     assert shortcuts == ["group_2_block_1_shortcut", "group_3_block_1_shortcut"]
 

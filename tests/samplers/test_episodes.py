@@ -108,7 +108,10 @@ IMPOSSIBLE = {
     "no examples": (dict(x=np.zeros((0, 4)), y=[]), "at least one"),
     "fewer ids": (dict(y=list("aabb")), "Received 4 ids"),
     "labels": (dict(labels="global"), "`labels` must be one of .*'episode'"),
-    "augment": (dict(augment=lambda batch, rng: batch[:3]), "all 8 rows in order"),
+    "augment": (
+        dict(augment=lambda batch, rng: batch[:3]),
+        "all 8 rows of the batch in the same order",
+    ),
 }
 
 

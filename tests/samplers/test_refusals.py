@@ -119,7 +119,7 @@ def test_impossible_request_is_refused_at_construction(request_, message):
         (dict(y=np.array([0, 0, 1, 1, 2, 2], "M8[D]")), r"`y` .*datetime64.*astype\(str\)"),
         (dict(y=np.zeros(6, [("a", "i4")])), "`y` must hold integers, strings or bytes"),
         (dict(sessions=np.ma.array([0, 1] * 3, mask=[1] * 6)), "`sessions`.* 6 of 6 masked"),
-        (dict(x=None), "`x` must hold recordings, arrays .* Received None"),
+        (dict(x=None), "`x` must hold recordings, which are arrays .* Received None"),
         (dict(augment="noise"), r"`augment` must be a function .*Received 'noise'"),
         (dict(pairs=True), r"`pairs` must be an integer\. Received: True"),
         (dict(steps=2.0), r"`steps` must be an integer\. Received: 2\.0"),
@@ -170,7 +170,7 @@ def test_negative_epoch_is_refused():
 
 def test_augment_that_loses_rows_is_refused():
     sampler = NPairSampler(recordings(), Y, 3, augment=lambda batch, rng: batch[:4])
-    with pytest.raises(ValueError, match=r"all 6 rows in order\. Received shape \(4, 9, 2\)"):
+    with pytest.raises(ValueError, match=r"all 6 rows of the batch .*Received shape \(4, 9, 2\)"):
         sampler[0]
 
 
