@@ -1,4 +1,4 @@
-"""Command line `keras-dml`: the list of commands, the exit statuses, and the printing of errors."""
+"""Defines the command line `keras-dml` with its commands and exit statuses, and prints errors."""
 
 import contextlib
 import os
@@ -43,7 +43,8 @@ from keras_dml.cli import (
 )
 
 WRONG_USE = typer.BadParameter.__base__  # an invalid option, or a missing argument
-# The messages of these errors are written for users. Other errors are printed with their type.
+# Messages of these types of errors are written for users. Errors of all other types are printed
+# with their type.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 GALLERIES = "Galleries of people"  # heading of the gallery commands on the help page
 
@@ -61,7 +62,8 @@ app: typer.Typer = typer.Typer(
     name="keras-dml",
     cls=_Commands,
     help="Recognize people by recordings of sensors, such as walks, voices or EEG.\n\n"
-    "Exit status: 0 done or accepted, 1 rejected, 2 an error.",
+    "The exit status is 0 if the command is done or accepts a claim, 1 if it rejects a claim, and "
+    "2 after an error.",
     epilog="Example: keras-dml demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -97,7 +99,8 @@ def _common_options(
     debug: Annotated[
         bool,
         typer.Option(
-            "--debug", help="Show the traceback of an error. May stand anywhere in the command."
+            "--debug",
+            help="Show the traceback of an error. The option may stand anywhere in the command.",
         ),
     ] = False,
     version: Annotated[
@@ -118,7 +121,8 @@ def main(arguments: list[str] | None = None) -> None:
     an error or wrong use, 130 after Ctrl-C, and 141 if the program that reads the output has ended.
 
     Args:
-        arguments: Arguments of the command line. Default: the arguments of this process.
+        arguments: Arguments of the command line. By default, the function uses the arguments of
+            this process.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is imported
     arguments = sys.argv[1:] if arguments is None else list(arguments)

@@ -11,10 +11,11 @@ from keras_dml.cli import _console, _options
 
 @contextlib.contextmanager
 def spell_errors(names):
-    """Spells arguments in errors of the block as a command does, such as `--far` for `far`.
+    """Context manager that rewrites errors so that arguments are spelled as options (`--far`).
 
     Args:
-        names: Spelling of each name, as in `keras_dml._messages.Message.spelled`.
+        names: Dictionary from names of arguments to their spelling, as in
+            `keras_dml._messages.Message.spelled`.
     """
     try:
         yield
@@ -26,9 +27,10 @@ def spell_errors(names):
 
 @contextlib.contextmanager
 def spell_messages(names=_options.GALLERY_NAMES):
-    """Spells arguments in errors and warnings of the block as a command does.
+    """Context manager that rewrites errors and warnings so that arguments are spelled as options.
 
-    Warnings are printed as notes at the end of the block, before the error if there is one.
+    Warnings are printed as notes at the end of the block. If the block raises an error, the notes
+    are printed before the error.
 
     Args:
         names: As in `spell_errors`.
@@ -56,7 +58,7 @@ def round_score(value):
 
 
 def finite_or_none(value):
-    """Returns a number, or None if the number is infinite, NaN or None, which JSON cannot express.
+    """Returns a finite number unchanged and None for other values, which JSON cannot express.
 
     A score is infinite if the recording is nearer to an imposter recording that `reject` stored
     than to all enrolled recordings of the person.

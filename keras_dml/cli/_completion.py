@@ -1,4 +1,7 @@
-"""Shell completion of models, people and paths. Typer completes paths in some shells only."""
+"""Completes names of models, names of people, and paths in a shell.
+
+Paths are completed here too because Typer completes them in some shells only.
+"""
 
 import os
 import pathlib

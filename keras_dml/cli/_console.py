@@ -40,7 +40,7 @@ _is_text_hidden = False
 
 
 def escape(text):
-    """Escapes markup of rich, terminal codes and line breaks, for `echo` and `note`.
+    """Escapes rich markup, terminal codes and line breaks, so that they are printed literally.
 
     All text that comes from a file, a path or a person must be escaped.
     """
@@ -55,8 +55,8 @@ def escape_lines(text):
 def echo(text=""):
     """Prints a text on standard output. The text may contain markup of rich, see `escape`.
 
-    On a terminal, further lines of a long line are indented, and marked if a word is broken, so
-    that no part of a long name looks like another line of the output.
+    On a terminal, long lines are wrapped. All parts except the first are indented, or marked if
+    they continue a word, so that no part of a long name looks like another line of the output.
     """
     if _is_text_hidden:
         return
@@ -73,7 +73,7 @@ def echo(text=""):
 def _wrap(line):
     """Wraps a line at the width of the terminal, and indents all parts except the first.
 
-    If a word is longer than a line, the part with the rest of the word begins with a mark.
+    If a word is longer than a line, each part that continues the word begins with a mark.
     """
     indent, width = "", _stdout().width
     mark = _streams.fit_encoding(CONTINUED, _stdout().encoding)
@@ -97,8 +97,8 @@ def print_json(value, indent=None):
 def print_table(columns, rows, *, header=True, gap=2):
     """Prints a table on standard output.
 
-    The first column takes at most a third of the width. The rest of a longer entry follows on
-    marked lines. Markup in titles and cells is printed literally.
+    The first column takes at most a third of the width. Longer entries continue on the next lines,
+    which begin with a mark. Markup in titles and cells is printed literally.
 
     Args:
         columns: Titles of the columns.
@@ -132,7 +132,7 @@ def _cell(entry, encoding):
 
 
 def _fold(cell, encoding):
-    """Breaks lines of a cell that are longer than a third of the width of the output.
+    """Breaks lines of a cell that are longer than a third of the output width.
 
     The rest of a broken line is indented and marked, so that no part of a long name looks like
     another row.
@@ -148,8 +148,8 @@ def _fold(cell, encoding):
 def _parts(line, width, mark):
     """Splits a line into parts of at most `width` terminal columns.
 
-    All parts except the first begin with `mark`. `textwrap` would count letters instead, but some
-    letters take two terminal columns.
+    All parts except the first begin with `mark`. `textwrap` counts letters, but some letters take
+    two terminal columns.
     """
     first, *rest = Text(line).wrap(_stdout(), max(width, 2), overflow="fold")
     parts = [first.plain.rstrip()]
@@ -165,7 +165,8 @@ def print_files(paths, descriptions, seconds):
 
     Args:
         paths: Paths of the files, all in one folder.
-        descriptions: Description of each file, `{file name: text}`. Other files are not listed.
+        descriptions: Dictionary from file names to descriptions. Files without a description are
+            not listed.
         seconds: Run time of the command.
     """
     names = {path.name for path in paths}
@@ -183,19 +184,23 @@ def print_file_notes(notes):
     """Prints notes about files on standard error, the most frequent first.
 
     Args:
-        notes: Text of each note with the number of files that it applies to, `{text: count}`.
+        notes: Dictionary `{text: count}` with the number of files to which each note applies.
     """
     ranked = sorted(notes.items(), key=lambda item: -item[1])
     for text, count in ranked[:MOST_NOTES]:
         where = "" if count == 1 else f" ({count:,} files)"
         note(escape(f"Note{where}: {text}"))
     if len(ranked) > MOST_NOTES:
-        note(f"Note: {len(ranked) - MOST_NOTES:,} further notes; --json lists all.")
+        note(
+            f"Note: {len(ranked) - MOST_NOTES:,} more notes are not shown. Use --json to list all "
+            "notes."
+        )
 
 
 @contextlib.contextmanager
 def stage(title, *, spinner=True):
-    """Prints a title before the block, and on a terminal the run time of the block after it.
+    """Prints a title before the block. On a terminal, it also prints the block's run time
+    afterward.
 
     Args:
         title: Short title.
@@ -250,7 +255,9 @@ def _stdout():
 
 @functools.cache
 def _stderr():
-    """Returns a console on a copy of standard error, because exports redirect the original."""
+    """Returns a console that writes to a copy of standard error, because exports redirect the
+    original stream.
+    """
     copy = open(
         os.dup(2), "w", encoding=sys.stderr.encoding, errors=_streams.READABLE, closefd=False
     )

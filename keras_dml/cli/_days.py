@@ -1,4 +1,4 @@
-"""Prints a note if all recordings of a person were made on one day, judged by file dates."""
+"""Prints a note if the dates of files suggest that a person was recorded on one day only."""
 
 import datetime
 
@@ -8,7 +8,7 @@ LEAST = 2  # smallest number of recordings of a person for which the note is pri
 
 
 def earlier_dates(gallery, people):
-    """Returns the dates of earlier enrollments of each person, `{person: set of dates}`.
+    """Returns the set of dates on which each person was enrolled before, `{person: dates}`.
 
     Args:
         gallery: The open `Gallery`.
@@ -22,7 +22,9 @@ def earlier_dates(gallery, people):
 
 
 def single_day(paths, earlier, sessions=()):
-    """Returns the day of all recordings of a person. None if they may be from several days.
+    """Returns the day on which all recordings of a person were made.
+
+    The function returns None if the recordings may be from several days.
 
     Args:
         paths: Files that are being enrolled.
@@ -42,17 +44,17 @@ def print_note(days, count):
     """Prints a note if all recordings of a person were made on one day.
 
     Args:
-        days: For each person with recordings of only one day: this day, `{person: date}`.
+        days: Dictionary from each person who was recorded on only one day to this day.
         count: Number of people who were enrolled, including people with recordings of several days.
     """
     if not days:
         return
     person, day = next(iter(days.items()))
-    more = "" if count == 1 else f" This holds for {len(days)} of {count} people."
+    more = "" if count == 1 else f" The same is true for {len(days)} of {count} people."
     _console.note(
         _console.escape(
-            f"Note: by the dates of the files, all recordings of {person!r} were made on one day, "
-            f"{day}.{more} Recordings of a person differ more between days than within a day: also "
-            "enroll recordings of other days."
+            f"Note: according to the dates of the files, all recordings of {person!r} were made on "
+            f"one day ({day}).{more} Recordings of a person differ more between days than within a "
+            "day. Enroll recordings from other days too."
         )
     )

@@ -1,4 +1,4 @@
-"""Runs the demo: enrolls, verifies and identifies people, draws, and writes a TFLite file."""
+"""Runs the demo, which enrolls, verifies and identifies people and exports a model."""
 
 import json
 import pathlib
@@ -15,14 +15,14 @@ WALKS = pathlib.Path(__file__).with_name("demo_data") / "walks"
 WALKERS, STRANGER = ("s05", "s21", "s22"), "s17"
 ENROLLED_WALKS = 5  # per person, the same number as for the thresholds of the card
 SOURCE = (
-    "Acceleration of a watch, four to six seconds of walking per walk, one sitting per person "
-    "(Matey-Sanz et al. 2023, CC BY 4.0)."
+    "A watch measured the acceleration during four to six seconds of walking per recording. Each "
+    "person was recorded in one sitting (Matey-Sanz et al. 2023, CC BY 4.0)."
 )
 CHOICE = (
-    "Five people of this data set were not used to train the model. There are 20 ways to choose "
-    "three of them to enroll and one stranger. The demo uses the choice with the best decisions. "
-    "Over all 20 choices, the model accepts 62 to 100 % of the true claims and rejects 96 to 100 % "
-    "of the false claims."
+    "Five people of this data set were not used to train the model. From these five people, three "
+    "people to enroll and one stranger can be chosen in 20 ways. The demo uses the choice with the "
+    "best decisions. Over all 20 choices, the model accepts 62 to 100 % of the true claims and "
+    "rejects 96 to 100 % of the false claims."
 )
 GALLERY, PICTURE = "walkers.db", "who"
 STAGES = 6
@@ -54,8 +54,9 @@ def run(out):
     with _stage(5, f"draw into {out}"):
         owners = [owner for _, owner, _ in claims]
         caption = (
-            f"{len(WALKERS)} people enrolled with {ENROLLED_WALKS} walks each, {len(identified)} "
-            f"later walks, threshold for FAR {100 * threshold.far:g} %. {CHOICE} {SOURCE}"
+            f"{len(WALKERS)} people were enrolled with {ENROLLED_WALKS} walks each and compared "
+            f"with {len(identified)} later walks. The threshold was set for a FAR of "
+            f"{100 * threshold.far:g} %. {CHOICE} {SOURCE}"
         )
         picture = reports.claims(decisions, owners, caption=caption)
         files = reports.save(picture, out / PICTURE)
@@ -77,7 +78,7 @@ def run(out):
 
 
 def copy_walks(card, out):
-    """Copies the walks of the package into the folder of the demo.
+    """Copies the walks that the package contains into the demo's folder.
 
     Returns:
         Two dicts `{person: paths}` with paths in the folder. The first dict has the first five
@@ -87,8 +88,8 @@ def copy_walks(card, out):
     seen = sorted({*WALKERS, STRANGER} & set(card["data"]["train_subjects"]))
     if seen:
         raise ValueError(
-            f"The model was trained on {', '.join(seen)}. The demo needs people whom the model has "
-            "not seen. Load the published model: unset KERAS_DML_ZOO."
+            f"The model was trained on {', '.join(seen)}. The demo needs people who are not in the "
+            "training data. Unset KERAS_DML_ZOO to load the published model."
         )
     enrolled, new = {}, {}
     for person in (*WALKERS, STRANGER):
@@ -133,8 +134,9 @@ def _decide(gallery, reader, new, out):
     For the first recording of each person, the equivalent commands and their output are printed.
 
     Returns:
-        Tuple `(claims, identified)`. `claims` has `(path, true person, Decision)` for each claim.
-        `identified` has `(path, true person, Identification)` for each recording.
+        Tuple `(claims, identified)`. `claims` is a list with one tuple `(path, true person,
+        Decision)` per claim. `identified` is a list with one tuple `(path, true person,
+        Identification)` per recording.
     """
     claims, identified = [], []
     for person, paths in new.items():
@@ -159,7 +161,8 @@ def _summarize(claims, identified, threshold, headline):
     """Prints the number of correct decisions, the threshold, and the figures of the model's card.
 
     Returns:
-        For each kind of decision, the number of correct decisions and the number of all decisions.
+        Dictionary from each kind of decision to the numbers of correct decisions and of all
+        decisions.
     """
     kinds = {
         "true claims accepted": [d.accepted for _, who, d in claims if who == d.person],
@@ -183,7 +186,7 @@ def _summarize(claims, identified, threshold, headline):
         f"{catalog.metric_in_words(row['metric'])} {catalog.value_in_words(row)}" for row in rates
     ]
     _console.echo(
-        f"{CHOICE} For the {headline['people']} people of its card, {MODEL} has {', '.join(rates)}."
+        f"{CHOICE} On the {headline['people']} people of its card, {MODEL} has {', '.join(rates)}."
     )
     return counts
 
@@ -192,7 +195,8 @@ def _export(model, out):
     """Writes the TFLite file.
 
     Returns:
-        Figures of the file and a list of paths, or `(None, [])` without TensorFlow.
+        Tuple of a dictionary with the file's size and drift and a list of paths. The tuple is
+        `(None, [])` if Keras does not use TensorFlow.
     """
     from keras_dml._backend import tensorflow
 
@@ -214,7 +218,7 @@ def _export(model, out):
 def _conclude(files, seconds):
     """Prints the written files and the commands to try next."""
     descriptions = {
-        f"{PICTURE}.png": "distance of each recording to each person; also an .svg",
+        f"{PICTURE}.png": "distance of each recording to each person, also as .svg",
         GALLERY: "the gallery that the commands above use",
         "recordings": "the recordings, as files",
         "figures.json": "all decisions as JSON",

@@ -18,7 +18,10 @@ def is_gallery(name):
 
 
 def _name(path):
-    """Returns the name of a gallery's file or database, which output names begin with."""
+    """Returns the name of a gallery's file or database.
+
+    Names of output files begin with this name.
+    """
     from keras_dml import gallery as galleries
 
     if "://" not in path:
@@ -28,15 +31,16 @@ def _name(path):
 
 
 def write(path, out, quantization, representative, access, *, far, as_json):
-    """Exports a gallery to a folder for a device, and prints size, latency and difference.
+    """Exports a gallery to a folder for a device, and prints facts about the exported files.
 
     Args:
         path: Path of the gallery.
         out: Output folder. Default: `NAME_device` in the current folder.
         quantization: Quantization of the model, as in `keras_dml.export.tflite`.
-        representative: Path of an `.npz` file of recordings, from which int8 quantization is
-            calibrated, or None.
-        far: False accept rate of the exported threshold. Default: the smallest rate of the gallery.
+        representative: Path of an `.npz` file with recordings that calibrate int8 quantization, or
+            None.
+        far: False accept rate of the exported threshold. By default, this is the smallest rate for
+            which the gallery has a threshold.
         access: Keys of an encrypted gallery, an `_options.Access`.
         as_json: Whether to print a JSON object.
     """
@@ -72,7 +76,9 @@ def write(path, out, quantization, representative, access, *, far, as_json):
         ("run", f"python {result.path}/decide.py RECORDING.npy"),
     ]
     _console.print_table((), facts, header=False)
-    _console.note("Note: the folder contains unencrypted embeddings and names: personal data.")
+    _console.note(
+        "Note: the folder contains unencrypted embeddings and names, which are personal data."
+    )
 
 
 def write_templates(path, out, access, *, as_json):
@@ -101,4 +107,6 @@ def write_templates(path, out, access, *, as_json):
     _console.echo(
         _console.escape(f"{out}: {len(people)} people, {sum(people.values())} recordings")
     )
-    _console.note("Note: the file contains unencrypted embeddings and names: personal data.")
+    _console.note(
+        "Note: the file contains unencrypted embeddings and names, which are personal data."
+    )

@@ -61,7 +61,7 @@ def _refuse_without_model(path):
     if pathlib.Path(path).is_dir():
         raise ValueError(f"{path} is a folder. Name a file in it, such as {path}/people.db.")
     raise ValueError(
-        f"{path} is a new gallery, and a new gallery needs a model. Name it, for example by "
+        f"{path} is a new gallery, and a new gallery needs a model. Name a model, for example with "
         "--model gait_qp_wl."
     )
 
@@ -76,8 +76,8 @@ def decision_requirements(person=None, *, far=None, threshold=None, may_rank=Fal
         person: The claimed person, or None.
         far: False accept rate of the threshold to use, or None.
         threshold: Threshold that replaces the thresholds of the gallery, or None.
-        may_rank: Whether the command can rank people instead of deciding, so that it needs no
-            threshold.
+        may_rank: Whether the command can list the nearest people instead of making a decision. It
+            then needs no threshold.
     """
     needs_threshold = threshold is None and not (may_rank and far is None)
     decides_by = "threshold" if needs_threshold else None
@@ -85,7 +85,7 @@ def decision_requirements(person=None, *, far=None, threshold=None, may_rank=Fal
 
 
 def _explicit_options(reading):
-    """Returns the options for reading files that the user gave, `{name: value}`."""
+    """Returns the reading options that the user gave on the command line, `{name: value}`."""
     options = {name: value for name, value in vars(reading).items() if value is not None}
     if "channels" in options:
         options["channels"] = options["channels"].split(",")
@@ -99,7 +99,7 @@ def _format_option(value):
 
 
 class Reader(gallery_files.Reader):
-    """Reads files for a gallery's model. Error messages name command-line options.
+    """Reads files for a gallery's model. Error messages mention options of the command line.
 
     Args:
         gallery: The open `Gallery`.
@@ -110,22 +110,24 @@ class Reader(gallery_files.Reader):
         super().__init__(gallery, _explicit_options(reading))
 
     def remember(self):
-        """Stores the options for reading files in the gallery, unless it has options already."""
+        """Stores the reading options in the gallery, unless the gallery already stores options."""
         options = super().remember()
         if options:
             words = ", ".join(f"{name} {_format_option(value)}" for name, value in options.items())
             _console.note(
-                _console.escape(f"Note: the gallery remembers how files are read ({words}).")
+                _console.escape(f"Note: the gallery stores these options for reading: {words}.")
             )
 
     @property
     def unsaid(self):
-        """Sentences that name properties, such as units, that no file states and nobody checked."""
+        """Sentences about properties, such as units, that the files do not state and nobody
+        checked.
+        """
         return tuple(spelled(text, _options.GALLERY_NAMES) for text in super().unsaid)
 
     @property
     def notes(self):
-        """Assumptions that were made about files, `{sentence: number of files}`."""
+        """Assumptions about files, as a dictionary from a sentence to a number of files."""
         return {
             spelled(note, _options.GALLERY_NAMES): count for note, count in super().notes.items()
         }
@@ -142,7 +144,7 @@ def find_file(path):
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the name is empty or names a folder, or the format cannot be read.
+        ValueError: If the name is empty, if the path is a folder, or if the format cannot be read.
     """
     if path and pathlib.Path(path).is_dir():
         raise ValueError(f"{path} is a folder. Name one file.")
@@ -175,7 +177,8 @@ def find_files(names):
         contents = sorted(entry for entry in visible if recordings.is_recording(entry))
         if not contents:
             raise ValueError(
-                f"{path} contains no recordings, which end in {', '.join(recordings.suffixes())}."
+                f"{path} contains no recordings. Names of recordings end in "
+                f"{', '.join(recordings.suffixes())}."
             )
         paths += contents
     missing = next((path for path in paths if not path.exists()), None)
@@ -187,7 +190,8 @@ def find_files(names):
 def check_formats(paths):
     """Raises `ValueError` if no file has a suffix of a format that can be read.
 
-    If only some files have another format, the error is raised later, when they are read.
+    If at least one file has a readable format, no error is raised. Files in other formats raise an
+    error later, when they are read.
     """
     errors = []
     for path in paths:
@@ -200,7 +204,7 @@ def check_formats(paths):
 
 
 def read_probe(gallery, names, reading):
-    """Reads files with recordings of the same moment, which get one decision together.
+    """Reads files whose recordings were made together, so that they get one common decision.
 
     Returns:
         Tuple `(recordings, notes)`. `recordings` are arrays `(time, channels)`, and `notes` is a
@@ -224,7 +228,10 @@ def read_recordings(reader, paths):
 
 
 def read_each(reader, paths):
-    """Reads files with `gallery.files.sorted_out`. Reasons name options, not arguments."""
+    """Reads files with `gallery.files.sorted_out`.
+
+    The reasons for refusing a file mention command-line options instead of arguments.
+    """
     values, indices, refused = gallery_files.sorted_out(reader, paths)
     refused = {i: spelled(reason, _options.GALLERY_NAMES) for i, reason in refused.items()}
     return values, indices, refused

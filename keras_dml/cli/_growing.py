@@ -1,4 +1,4 @@
-"""Reads a file of a recording while another program is still writing the file."""
+"""Reads a recording's file while another program is still writing the file."""
 
 import pathlib
 import tempfile
@@ -16,8 +16,8 @@ def read_chunks(read, path, follow, least):
     Args:
         read: Function that takes a path and returns a recording of shape `(time, channels)`.
         path: The file.
-        follow: Seconds to wait for new lines before the recording ends. None: the file is read only
-            once, and new lines are ignored. Only csv files can be followed.
+        follow: Number of seconds without new lines after which the recording ends. If None, the
+            file is read only once, and new lines are ignored. Only csv files can be followed.
         least: Number of time steps to wait for before the first read. Two steps are not enough to
             measure the rate of a clock with uneven steps.
 
@@ -25,15 +25,18 @@ def read_chunks(read, path, follow, least):
         Consecutive arrays `(time, channels)`.
 
     Raises:
-        ValueError: If a file other than a csv is to be followed.
-        FileNotFoundError: If the file does not exist after the wait.
+        ValueError: If `follow` is given for a file that is not a csv.
+        FileNotFoundError: If the file still does not exist after `follow` seconds.
     """
     path = pathlib.Path(path)
     if follow is None:
         yield read(path)
         return
     if path.suffix.lower() != ".csv":
-        raise ValueError(f"{path} cannot be followed: only a csv can. Leave out --follow.")
+        raise ValueError(
+            f"{path} cannot be followed, because only csv files can be followed. Leave out "
+            "--follow."
+        )
     seen, changed = 0, time.monotonic()
     while True:
         is_last = time.monotonic() - changed >= follow
@@ -51,7 +54,7 @@ def read_chunks(read, path, follow, least):
 
 
 def _whole_lines(read, path, least):
-    """Reads the complete lines of a csv. Returns () if it has fewer than `least` time steps."""
+    """Reads the complete lines of a csv. Returns () if there are fewer than `least` steps."""
     if not path.exists():  # the program that writes the file has not started yet
         return ()
     text = path.read_bytes()

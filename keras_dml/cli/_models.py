@@ -9,10 +9,11 @@ from keras_dml.zoo import lookup
 def resolve(name):
     """Returns the name of a zoo model, or the absolute path of a model file or folder.
 
-    A gallery stores this name or path, so that later commands find the model in any folder.
+    A gallery stores this name or path, so that later commands find the model from any folder.
 
     Raises:
-        ValueError: If `name` is neither a name nor a path. The message suggests similar names.
+        ValueError: If `name` is neither the name of a zoo model nor a path. The message suggests
+            similar names.
     """
     path = pathlib.Path(name).expanduser()
     if name in zoo.list_models():

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Defines the command-line options that several commands share."""
 
 import dataclasses
 import enum
@@ -22,8 +22,8 @@ Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Also print how close the recordings are. Do not show this to people whose claims you "
-        "check: it helps attackers.",
+        help="Also print how close the recordings are. Do not show these scores to people whose "
+        "claims you check, because scores help attackers.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -65,7 +65,7 @@ Person = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(
-        help=f"Recordings: {format_names()} files, or folders of them.",
+        help=f"Recordings in {format_names()} files, or folders with recordings.",
         show_default=False,
         autocompletion=_completion.complete_paths,
     ),
@@ -75,8 +75,8 @@ GalleryModel = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="Model of the gallery: a name from `keras-dml list`, a .keras file, or its folder. "
-        "The gallery stores it.",
+        help="Model of the gallery: a name from `keras-dml list`, a .keras file, or the folder of "
+        "a .keras file. The gallery stores this name or path.",
         show_default=False,
         autocompletion=_completion.complete_models,
     ),
@@ -86,8 +86,8 @@ Channels = Annotated[
     typer.Option(
         "--channels",
         metavar="X,Y,...",
-        help="Columns of the files for the model's channels, in the model's order; numbers from 1 "
-        "for npy and wav.",
+        help="Columns that contain the model's channels, in the model's order. Columns of npy and "
+        "wav files are numbers from 1.",
         show_default="the model's names",
     ),
 ]
@@ -104,8 +104,8 @@ Resample = Annotated[
     bool | None,
     typer.Option(
         "--resample/--no-resample",
-        help="Resample recordings to the rate of the model, which may be up to twice their rate. "
-        "Times may be uneven.",
+        help="Resample recordings to the rate of the model. The model's rate may be at most twice "
+        "the rate of the recordings. Times may be uneven.",
         show_default="as at the first enrollment",
     ),
 ]
@@ -114,7 +114,7 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="COLUMN",
-        help="Column of the files with the times; a number from 1 for npy.",
+        help="Column that contains the times. Columns of npy files are numbers from 1.",
         show_default="a known name, such as time_ms or Zeit (s)",
     ),
 ]
@@ -164,7 +164,7 @@ Threshold = Annotated[
     typer.Option(
         "--threshold",
         metavar="DISTANCE",
-        help="Accept distances up to this value, instead of --far.",
+        help="Accept distances up to this value. Replaces --far.",
         show_default=False,
     ),
 ]
@@ -173,8 +173,8 @@ Key = Annotated[
     typer.Option(
         "--key",
         metavar="FILE",
-        help="Key of an encrypted gallery, or key to encrypt a new gallery: a file (`(umask 077; "
-        "openssl rand -base64 32 > FILE)`), or keyring:NAME.",
+        help="Key that opens an encrypted gallery or encrypts a new gallery: a file (made by "
+        "`(umask 077; openssl rand -base64 32 > FILE)`) or keyring:NAME.",
         show_default="the value of KERAS_DML_GALLERY_KEY",
         autocompletion=_completion.complete_paths,
     ),
@@ -238,13 +238,15 @@ class Reading:
     stores no value either, the value is read from the file.
 
     Attributes:
-        channels: Columns of the files, separated by commas. None for the channels of the model.
-        rate_hz: Steps per second, for files that do not state the rate. None if unknown.
-        resample: True to resample recordings to the rate of the model. None to keep the rate of the
-            recordings.
-        time: Column of the times. None to find the column by its name.
-        time_unit: Unit of the times. None to infer the unit from the column of times.
-        max_gap: Longest gap to interpolate, in seconds. None for 5 steps.
+        channels: Columns of the files, separated by commas. If None, the columns with the names of
+            the model's channels are read.
+        rate_hz: Time steps per second, for files that do not state their rate.
+        resample: If True, recordings are resampled to the rate of the model. If None, recordings
+            keep their rate.
+        time: Column that contains the times. If None, the column is found by its name.
+        time_unit: Unit of the times. If None, the unit is inferred from the column of times.
+        max_gap: Longest gap that is interpolated, in seconds. If None, gaps of up to 5 steps are
+            interpolated.
     """
 
     channels: Channels = None
@@ -260,8 +262,8 @@ class Access:
     """Keys that open an encrypted gallery.
 
     Attributes:
-        key: Key of the gallery, as in `Gallery`. None for the key in the environment, or no
-            encryption.
+        key: Key of the gallery, as in `Gallery`. If None, the key is read from the environment.
+            Without a key there, the gallery is not encrypted.
         keys: File with the keys of the people, as in `Gallery`.
     """
 
@@ -274,7 +276,8 @@ class GalleryOptions:
     """Options of commands that open a gallery with its model and read recordings.
 
     Attributes:
-        model: Name or path of the model. None for the model that the gallery was created with.
+        model: Name or path of the model. If None, the model that the gallery was created with is
+            used.
         reading: Options that say how files are read.
         access: Keys that open an encrypted gallery.
     """

@@ -19,7 +19,8 @@ def create(path):
 
     Raises:
         OSError: If the folder cannot be created.
-        ValueError: If an entry of the folder has the suffix of a result but is not a file.
+        ValueError: If the folder contains an entry that has the suffix of a result file but is not
+            a file.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
@@ -42,7 +43,8 @@ def _create(path):
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"The folder {str(path)!r} cannot be created: {error.strerror}. Name another by --out."
+            f"The folder {str(path)!r} cannot be created: {error.strerror}. Name another folder "
+            "with --out."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Exit statuses of commands: 0 if accepted or done, 1 if rejected, 2 after an error."""
+"""Defines the exit statuses of commands: 0 if accepted or done, 1 if rejected, 2 after an error."""
 
 import typer
 

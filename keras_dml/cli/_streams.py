@@ -1,4 +1,4 @@
-"""Makes standard output and standard error safe: escapes, encodings and broken pipes."""
+"""Handles escapes, encodings and broken pipes of standard output and standard error."""
 
 import codecs
 import contextlib
@@ -33,7 +33,7 @@ class Ended(Exception):
 
 
 class Unwritable(OSError):
-    """Raised if standard output or standard error cannot be written."""
+    """Raised if writing to standard output or standard error fails."""
 
 
 def prepare():
@@ -55,7 +55,7 @@ def prepare():
 
 @contextlib.contextmanager
 def flush_after(stream):
-    """Flushes a stream after the block, and translates write errors.
+    """Flushes a stream after the block, and raises write errors as `Ended` or `Unwritable`.
 
     Raises:
         Ended: If the stream is a pipe and the program that reads the pipe has ended.
@@ -76,7 +76,8 @@ def flush_after(stream):
 def settle(stream):
     """Flushes a stream, or discards its buffer if flushing fails.
 
-    Otherwise the interpreter would flush the stream once more at exit and change the exit status.
+    Without this, the interpreter would flush the stream once more at exit and change the exit
+    status.
     """
     try:
         stream.flush()
@@ -117,7 +118,7 @@ def _escape_char(char):
 
 
 def _occupy_descriptors(number):
-    """Opens the null device under all free file descriptors up to `number`.
+    """Opens the null device for each unused file descriptor up to `number`.
 
     Without this, the next opened file could get the descriptor of a standard stream, and errors
     would be printed into that file.

@@ -1,4 +1,4 @@
-"""Command `keras-dml backup GALLERY FILE`: copies a gallery."""
+"""Implements the command `keras-dml backup GALLERY FILE`, which copies a gallery."""
 
 from typing import Annotated
 
@@ -42,4 +42,4 @@ def run(
         _console.print_json({"gallery": gallery, "backup": file})
         return
     _console.echo(_console.escape(f"{file}: a copy of {gallery}"))
-    _console.note("Note: the copy contains embeddings and names: personal data.")
+    _console.note("Note: the copy contains embeddings and names, which are personal data.")

@@ -1,4 +1,6 @@
-"""Command `keras-dml calibrate GALLERY FOLDER`: sets the threshold for a false accept rate."""
+"""Implements the command `keras-dml calibrate GALLERY FOLDER`, which sets the threshold for a false
+accept rate.
+"""
 
 import dataclasses
 import math
@@ -32,8 +34,8 @@ def run(
     folder: Annotated[
         str | None,
         typer.Argument(
-            help="Recordings of people: FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES, or a "
-            "csv with the columns path, person.",
+            help="Recordings as FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES, or a csv with "
+            "the columns path and person.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -43,8 +45,8 @@ def run(
         typer.Option(
             "--far",
             metavar="RATE",
-            help="Wanted false accept rate among these people. With --window: average rate among "
-            "new people.",
+            help="Target false accept rate for these people. With --window, the target is the "
+            "average rate for new people.",
             callback=_check_fraction,
         ),
     ] = 0.01,
@@ -52,8 +54,8 @@ def run(
         bool,
         typer.Option(
             "--extrapolate",
-            help="Extrapolate a stricter threshold than this number of people supports. Its rate "
-            "is not guaranteed.",
+            help="Extrapolate a threshold that is stricter than the number of people supports. "
+            "Its false accept rate is not guaranteed.",
         ),
     ] = False,
     groups: Annotated[
@@ -61,8 +63,8 @@ def run(
         typer.Option(
             "--groups",
             metavar="FILE",
-            help="Csv with the columns person, group, such as ages or sensors. Also measures the "
-            "rate within each group.",
+            help="Csv with the columns person and group. A group is, for example, an age or a "
+            "sensor. Also print the false accept rate within each group.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -72,8 +74,8 @@ def run(
         typer.Option(
             "--window",
             metavar="SECONDS",
-            help="Set the decision threshold of `keras-dml listen` instead. Its first decision is "
-            "made after this time.",
+            help="Set the threshold of `keras-dml listen` instead. That command makes its first "
+            "decision after this time.",
             show_default=False,
             callback=_check_positive,
         ),
@@ -83,7 +85,7 @@ def run(
         typer.Option(
             "--remove",
             metavar="RATE",
-            help="Remove the threshold for this rate. Replaces FOLDER.",
+            help="Remove the threshold for this false accept rate. Do not give FOLDER then.",
             show_default=False,
             callback=_check_fraction,
         ),
@@ -93,15 +95,16 @@ def run(
 ) -> None:
     """Set the threshold of a gallery for a false accept rate.
 
-    The false accept rate is measured on the people in FOLDER. The printed interval is the range of
-    the rate for the same number of other people. Use people whose recordings were not used to train
-    the model. Use as many recordings per person as you enroll per person: with more recordings the
-    nearest recording is closer, and false accepts rise. The command does not enroll these people.
+    The false accept rate is measured on the people in FOLDER. The printed interval is the likely
+    range of the rate for the same number of other people. Use people whose recordings were not used
+    to train the model. Use as many recordings per person as you enroll per person: with more
+    recordings the nearest recording is closer, and false accepts rise. The command does not enroll
+    these people.
 
-    With at least five people, but too few for a rate of 10, 5 or 1 %, the threshold of the model's
-    card is adapted to the distances of these people. In tests, this threshold kept the rate in
-    about nine of ten groups of people. The command refuses other rates that are too small for the
-    number of people, and prints how many people the rate needs.
+    If FOLDER has at least five people, but too few for a rate of 10, 5 or 1 %, the command adapts
+    the threshold from the model's card to the distances of these people. In tests, this threshold
+    kept the rate in about nine of ten groups of people. The command refuses other rates that are
+    too small for the number of people, and prints how many people the rate needs.
 
     If people have several sessions, true claims compare only recordings of different sessions. With
     --groups, the command also prints the false accept rate within each group. All groups have the
@@ -111,8 +114,8 @@ def run(
     that are as long as the longest claim.
 
     A gallery stores one threshold for each rate. Without --far, decisions use the threshold for the
-    smallest rate. If this threshold was extrapolated, each decision says so. --remove removes a
-    threshold.
+    smallest rate. If this threshold was extrapolated, each decision contains a note. Use --remove
+    to remove a threshold.
 
     Exit status: 0 if the threshold is set or removed, 2 if not.
 
@@ -120,7 +123,7 @@ def run(
     """
     if (folder is None) == (remove is None):
         raise typer.BadParameter(
-            "give either FOLDER, to set a threshold, or --remove RATE, to remove one."
+            "give either FOLDER to set a threshold or --remove RATE to remove a threshold."
         )
     if remove is not None:
         if extrapolate or groups is not None or window is not None:
@@ -167,8 +170,9 @@ def run(
                 for i, recording in zip(indices, values, strict=True):
                     if len(recording) < steps:
                         raise ValueError(
-                            f"{paths[i]} lasts {reader.duration(len(recording))}, less than "
-                            f"--window {window:g}. Leave it out, or give a shorter --window."
+                            f"{paths[i]} lasts {reader.duration(len(recording))}, which is less "
+                            f"than --window {window:g}. Leave this file out, or give a shorter "
+                            "--window."
                         )
                 threshold = opened_gallery.calibrate_listening(
                     values, people, far, window=steps, sessions=sessions
@@ -184,8 +188,9 @@ def run(
     if is_first and threshold.value > before.value:
         _console.note(
             "Note: decisions without --far are less strict now, because they use this threshold. "
-            "Before, they used the smaller threshold of the model's card for a false accept rate "
-            f"of {100 * before.far:g} %. Calibrate with a smaller --far for stricter decisions."
+            "Before, they used a smaller threshold from the model's card, which was set for a "
+            f"false accept rate of {100 * before.far:g} %. Calibrate with a smaller --far for "
+            "stricter decisions."
         )
 
 
@@ -201,7 +206,7 @@ def _note_left_out(reasons, *, any_used):
 
 
 def _remove(path, far, access, *, as_json):
-    """Removes the threshold for a rate, and prints the rate of later decisions."""
+    """Removes the threshold for a rate, and prints which threshold later decisions use."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, _galleries
 
@@ -212,14 +217,16 @@ def _remove(path, far, access, *, as_json):
     if as_json:
         _console.print_json({"removed": far, "left": left})
         return
-    now = f"without --far, FAR {100 * min(left):g} % decides" if left else "no threshold is left"
-    _console.echo(f"threshold for FAR {100 * far:g} % removed; {now}")
+    now = "No threshold is left."
+    if left:
+        now = f"Without --far, decisions use FAR {100 * min(left):g} %."
+    _console.echo(f"The threshold for FAR {100 * far:g} % is removed. {now}")
 
 
 def _read_groups(path, folder, people):
-    """Reads the group of each person from a table, `{person: group}`.
+    """Reads a table with the group of each person, and returns `{person: group}`.
 
-    Table and folder must name the same people.
+    The table and the folder must contain the same people.
     """
     from keras_dml import recordings
 

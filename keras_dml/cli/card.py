@@ -1,4 +1,4 @@
-"""Command `keras-dml card NAME`: prints the card of a model."""
+"""Implements the command `keras-dml card NAME`, which prints the card of a model."""
 
 import operator
 from typing import Annotated
@@ -12,7 +12,7 @@ def run(
     name: Annotated[
         str,
         typer.Argument(
-            help="Name from `keras-dml list`, or folder of a model.",
+            help="Name from `keras-dml list`, or a folder with a model.",
             autocompletion=_completion.complete_models,
         ),
     ],

@@ -1,4 +1,6 @@
-"""Command `keras-dml compare FIRST SECOND --model NAME`: compares two recordings."""
+"""Implements the command `keras-dml compare FIRST SECOND --model NAME`, which compares two
+recordings.
+"""
 
 from typing import Annotated
 
@@ -41,7 +43,8 @@ def run(
         typer.Option(
             "--model",
             metavar="MODEL",
-            help="Model: a name from `keras-dml list`, a .keras file, or its folder.",
+            help="Model: a name from `keras-dml list`, a .keras file, or the folder of a .keras "
+            "file.",
             show_default=False,
             autocompletion=_completion.complete_models,
         ),
@@ -56,10 +59,10 @@ def run(
 
     The command also compares the distance with the thresholds of the model's card. Each threshold
     has two rates, which were measured on the people and sensors of the card. The false accept rate
-    (FAR) says how often recordings of two people are at most this far apart. The true accept rate
-    (TAR) says how often recordings of one person are at most this far apart. A recording that is
-    longer than the model's input is cut into windows. Each window of FIRST is compared with the
-    nearest window of SECOND, and the mean distance is printed.
+    (FAR) says how often the distance between recordings of two people is at most the threshold. The
+    true accept rate (TAR) says how often the distance between recordings of one person is at most
+    the threshold. A recording that is longer than the model's input is cut into windows. Each
+    window of FIRST is compared with the nearest window of SECOND, and the mean distance is printed.
 
     Exit status: 0 if the recordings are compared, 2 if not.
 
@@ -135,7 +138,7 @@ def _verdict(rows, distance):
 
 
 def _judged(row, distance, scale):
-    """Returns a row of the table of thresholds. The row states whether the distance is accepted."""
+    """Returns a row of the table that states whether a threshold accepts the distance."""
     from keras_dml.zoo import catalog
 
     return (

@@ -1,4 +1,6 @@
-"""Command `keras-dml datasets`: lists data sets, prepared files and missing archives."""
+"""Implements the command `keras-dml datasets`, which lists data sets, prepared files and missing
+archives.
+"""
 
 import pathlib
 from collections.abc import Iterator, Mapping
@@ -17,11 +19,14 @@ def run(
     data_dir: _options.DataDir = None,
     imports: Annotated[
         list[str] | None,
-        typer.Option(metavar="PACKAGE", help="Package with further data sets. May be repeated."),
+        typer.Option(
+            metavar="PACKAGE",
+            help="Python package with more data sets. The option may be repeated.",
+        ),
     ] = None,
     as_json: _options.AsJson = False,
 ) -> None:
-    """List the data sets: people, size, license, prepared files and missing archives.
+    """List the data sets with people, size, license, prepared files and missing archives.
 
     Without folders, the command searches the folder of TensorFlow Datasets. Size and number of
     people describe the complete data set. Archives with only a part of the data set are accepted
@@ -71,7 +76,7 @@ def run(
 
 
 def _lines(configs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the state of a data set. Configurations in the same state share a line."""
+    """Yields lines with the state of a data set. Configurations in the same state share a line."""
     names_by_state: dict[str, list[str]] = {}
     for name, config in configs.items():
         names_by_state.setdefault(_state(config), []).append(name)

@@ -1,4 +1,6 @@
-"""Command `keras-dml demo`: enrolls, verifies and identifies people from real recordings."""
+"""Implements the command `keras-dml demo`, which enrolls, verifies and identifies people from real
+recordings.
+"""
 
 import pathlib
 from typing import Annotated

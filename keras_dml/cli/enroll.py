@@ -1,4 +1,6 @@
-"""Command `keras-dml enroll GALLERY PERSON FILES...` or `GALLERY FOLDER`: enrolls people."""
+"""Implements the command `keras-dml enroll GALLERY PERSON FILES...` or `GALLERY FOLDER`, which
+enrolls people.
+"""
 
 from typing import Annotated
 
@@ -16,8 +18,9 @@ def run(
         str,
         typer.Argument(
             metavar="PERSON|FOLDER",
-            help="Name of a person. Without FILES: a folder of people, FOLDER/PERSON/FILES or "
-            "FOLDER/PERSON/SESSION/FILES, or a csv with the columns path, person.",
+            help="Name of a person. Without FILES, a folder with the recordings "
+            "FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES, or a csv with the columns path "
+            "and person.",
             show_default=False,
             autocompletion=_completion.complete_people_or_paths,
         ),
@@ -25,7 +28,7 @@ def run(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help=f"Recordings: {format_names()} files, or folders of them.",
+            help=f"Recordings in {format_names()} files, or folders with recordings.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -39,13 +42,13 @@ def run(
 
     The command refuses a recording if the model does not accept it, if its distance to the person's
     other recordings is above the threshold, or if it is enrolled as another person. The command
-    prints the reasons, and enrolls the remaining recordings. If the person is new, the largest
-    group of recordings within the threshold is enrolled. A recording that is given twice, or that
-    is already enrolled, counts once.
+    prints the reasons, and enrolls the remaining recordings. If the person is new, the command
+    enrolls the largest group of recordings whose distances are within the threshold. A recording
+    that is given twice, or that is already enrolled, counts once.
 
     The gallery stores names, embeddings and thresholds, but no recordings. The gallery file is
     personal data. The gallery also stores the channels, the rate, the column of times and the units
-    of the first enrollment, which later commands use by default.
+    of the first enrollment. Later commands use these values by default.
 
     Exit status: 0 if all recordings are enrolled, 1 if some are refused, 2 if none is enrolled.
 
@@ -98,7 +101,7 @@ def _enroll_people(gallery, folder, options, as_json):
 
     stopped = (
         "Stopped. People whose files were all read are enrolled. Run the command again to enroll "
-        "the remaining people: recordings that are enrolled already count once."
+        "the remaining people. Recordings that are already enrolled count once."
     )
     with _console.stoppable(stopped), _answers.spell_messages():
         try:
@@ -161,8 +164,8 @@ def _enroll_people(gallery, folder, options, as_json):
             _console.echo(_console.escape(f"left out: {path} is not a recording"))
         present = sum(each.recordings > 0 for each, _ in people.values())
         _console.echo(
-            f"{present} of {len(people)} people are enrolled, by {enrolled} of "
-            f"{len(listing.recordings)} files now; {refused} files were refused"
+            f"{present} of {len(people)} people are enrolled. {enrolled} of "
+            f"{len(listing.recordings)} files were enrolled now, and {refused} files were refused."
         )
     _end(enrolled, repeated, refused)
 
@@ -196,7 +199,7 @@ def _show_refused(reasons, most):
     for reason in reasons[:most]:
         _console.echo(_console.escape(f"refused: {reason}"))
     if reasons[most:]:
-        _console.echo(f"refused: {len(reasons[most:])} more files. --json lists all reasons.")
+        _console.echo(f"refused: {len(reasons[most:])} more files. Use --json to list all reasons.")
 
 
 def _end(enrolled, repeated, refused):

@@ -1,4 +1,6 @@
-"""Command `keras-dml explain GALLERY PERSON FILE`: explains the distance to a person."""
+"""Implements the command `keras-dml explain GALLERY PERSON FILE`, which explains the distance to a
+person.
+"""
 
 import contextlib
 from typing import Annotated
@@ -22,7 +24,7 @@ def run(
         typer.Option(
             "--out",
             metavar="PATH",
-            help="Draw a picture: PATH.svg and PATH.png.",
+            help="Draw a picture into the files PATH.svg and PATH.png.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -30,7 +32,7 @@ def run(
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """Explain which parts and channels of a recording make its distance to a person.
+    """Explain how much each part and channel of a recording adds to its distance to a person.
 
     For quantile embeddings and covariances, the distance is a sum over parts and channels. For all
     other models, the command leaves out one part or one channel at a time and computes the distance

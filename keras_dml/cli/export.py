@@ -1,4 +1,4 @@
-"""Command `keras-dml export NAME --to FORMAT`: exports a model or a gallery."""
+"""Implements the command `keras-dml export NAME --to FORMAT`, which exports models or galleries."""
 
 import dataclasses
 import enum
@@ -49,7 +49,7 @@ def run(
         Quantization | None,
         typer.Option(
             help="Number type of the weights in the TFLite file.",
-            show_default="dynamic; float16 for galleries, and if dynamic differs from Keras",
+            show_default="dynamic, or float16 for galleries and if dynamic differs from Keras",
         ),
     ] = None,
     representative: Annotated[
@@ -57,8 +57,8 @@ def run(
         typer.Option(
             metavar="FILE.npz",
             autocompletion=_completion.complete_paths,
-            help="For int8: a file with about 100 recordings (time, channels), or images, like "
-            "those of the device.",
+            help="File with about 100 recordings (time, channels) or images like those of the "
+            "device. Only int8 needs this file.",
         ),
     ] = None,
     out: Annotated[
@@ -75,9 +75,9 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """Export a model or a gallery, and compare the outputs of the file with Keras.
+    """Export a model or a gallery, and compare the outputs of the exported file with Keras.
 
-    The file of a model has the signatures embed and distance. The file of a classifier also has the
+    An exported model has the signatures embed and distance. An exported classifier also has the
     signatures score and classify.
 
     A gallery is exported to a folder for a device. The folder contains the model, the embeddings,
@@ -91,12 +91,14 @@ def run(
     """
     if to is Format.savedmodel and (quantization or representative):
         raise typer.BadParameter(
-            "a SavedModel is float32. Use --quantization and --representative with --to tflite."
+            "the weights of a SavedModel are always float32. Use --quantization and "
+            "--representative with --to tflite."
         )
     if quantization is Quantization.int8 and representative is None:
         raise typer.BadParameter(
-            "int8 needs --representative FILE.npz: about 100 recordings (time, channels), or "
-            "images, such as the device will record. --quantization dynamic does not need it."
+            "int8 needs --representative FILE.npz with about 100 recordings (time, channels) or "
+            "images like those that the device will record. --quantization dynamic needs no such "
+            "file."
         )
     from keras_dml import _files
     from keras_dml.cli import _console, _export_gallery
@@ -194,9 +196,9 @@ def read_recordings(path):
                 return [_arrays.real(f"`{key}`", arrays[key]) for key in sorted(arrays)]
         except Exception as error:  # damaged archives and arrays raise many types of errors
             raise ValueError(
-                f"{path} is not an .npz file of recordings: {archive.first_line(error)} Write one "
-                "by numpy.savez(path, *recordings), each of shape (time, channels), or images "
-                "(height, width, channels)."
+                f"{path} is not an .npz file of recordings: {archive.first_line(error)} Write such "
+                "a file by numpy.savez(path, *recordings). A recording has the shape (time, "
+                "channels), and an image has the shape (height, width, channels)."
             ) from error
 
 

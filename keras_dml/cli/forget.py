@@ -1,4 +1,6 @@
-"""Command `keras-dml forget GALLERY PERSON RECORDING...`: removes recordings of a person."""
+"""Implements the command `keras-dml forget GALLERY PERSON RECORDING...`, which removes recordings
+of a person.
+"""
 
 import unicodedata
 from typing import Annotated
@@ -23,8 +25,9 @@ def run(
     """Remove single recordings of a person, as if they had never been enrolled.
 
     The command needs no model. If the last recording is removed, the person is removed too. If an
-    id is unknown, nothing is removed. Copies of the gallery still contain the recordings. The disk
-    of a server also contains them until `keras-dml remove --purge`.
+    id is unknown, nothing is removed. Copies of the gallery still contain the recordings. If the
+    gallery is on a server, the recordings also stay on its disk until you run `keras-dml remove
+    --purge`.
 
     Exit status: 0 if the recordings are removed, 2 if nothing is removed.
 

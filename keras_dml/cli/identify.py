@@ -1,4 +1,6 @@
-"""Command `keras-dml identify GALLERY FILES...`: finds the person of a recording, or a stranger."""
+"""Implements the command `keras-dml identify GALLERY FILES...`, which finds the person of a
+recording, or a stranger.
+"""
 
 from typing import Annotated
 
@@ -20,19 +22,20 @@ def run(
 ) -> None:
     """Find the enrolled person of a recording, or decide that it is from a stranger.
 
-    If several files are given, they must be recordings of the same moment. The command makes one
-    decision on all files. If no distance is within the threshold, the command decides that the
-    recording is from a stranger. --scores lists the nearest people with a closeness: 100 for
-    identical recordings, and 0 for the usual distance between two people.
+    If several files are given, they must contain recordings that were made at the same time. The
+    command makes one decision for all files together. If no distance is within the threshold, the
+    command decides that the recording is from a stranger. With --scores, the command lists the
+    nearest people with their closeness, which is 100 for identical recordings and 0 for the usual
+    distance between two people.
 
     Until `keras-dml calibrate` sets a threshold, the command uses the provisional threshold of the
     model's card. Without such a threshold it lists the nearest people and does not decide.
 
-    If n people are enrolled, a stranger is mistaken for one of them (FPIR) up to n times as often
-    as the false accept rate of the threshold. An enrolled person may also be mistaken for a
-    stranger or for another person. If two people are equally near, for example because one
-    recording is enrolled as both people, the command does not decide. A stranger counts as a
-    rejected claim of the nearest person, see `keras-dml verify`.
+    If n people are enrolled, the rate at which strangers are mistaken for an enrolled person (FPIR)
+    is up to n times the false accept rate of the threshold. An enrolled person may also be mistaken
+    for a stranger or for another person. If two people are equally near, for example because one
+    recording is enrolled as both people, the command does not decide. Each decision for a stranger
+    counts as a rejected claim to be the nearest person (see `keras-dml verify`).
 
     Exit status: 0 if an enrolled person is found, 1 for a stranger, 2 without a decision, such as
     during a pause.

@@ -1,4 +1,4 @@
-"""Command `keras-dml info GALLERY`: prints facts about a gallery."""
+"""Implements the command `keras-dml info GALLERY`, which prints facts about a gallery."""
 
 from keras_dml.cli import _options
 
@@ -48,7 +48,7 @@ def _thresholds(facts):
     """Returns the false accept rates of the thresholds in use, as text."""
     if facts.thresholds or not facts.provisional:
         return _rates(facts.thresholds)
-    return f"none yet; provisional thresholds of the model's card: {_rates(facts.provisional)}"
+    return f"none yet (provisional thresholds of the model's card: {_rates(facts.provisional)})"
 
 
 def _format_option(value):

@@ -1,10 +1,10 @@
-"""Command `keras-dml list`: lists the trained models."""
+"""Implements the command `keras-dml list`, which lists the trained models."""
 
 from keras_dml.cli import _options
 
 
 def run(as_json: _options.AsJson = False) -> None:
-    """List the trained models: task, input, error rates and license.
+    """List the trained models with their task, input, error rates and license.
 
     Example: keras-dml list
     """

@@ -1,4 +1,6 @@
-"""Command `keras-dml listen GALLERY PERSON FILE`: decides on a claim as early as possible."""
+"""Implements the command `keras-dml listen GALLERY PERSON FILE`, which decides on a claim as early
+as possible.
+"""
 
 import contextlib
 from typing import Annotated
@@ -14,7 +16,7 @@ def run(
     file: Annotated[
         str,
         typer.Argument(
-            help="A recording. With --follow: a csv that is still being written.",
+            help="File of a recording. With --follow, a csv file that is still being written.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -25,7 +27,7 @@ def run(
             "--follow",
             metavar="SECONDS",
             min=0.0,
-            help="Seconds to wait for new lines before the recording ends.",
+            help="The recording ends if no new line arrives for this number of seconds.",
             show_default="do not wait",
         ),
     ] = None,
@@ -36,14 +38,14 @@ def run(
 ) -> None:
     """Verify a claimed person as early as possible, while the recording is still being made.
 
-    The command compares with a decision threshold that `keras-dml calibrate --window SECONDS` sets
-    for a false match rate. The rate holds no matter when the command decides. The rate is an
+    The command uses a threshold that `keras-dml calibrate --window SECONDS` sets for a false match
+    rate. This rate holds no matter how early the command decides. The false match rate is an
     average over all groups of people on whom the threshold could have been set. The rate holds for
     one recording, even if parts of the recording are repeated or reordered. The rate does not hold
     for the best of several recordings, for a recording that is changed until it is accepted, or for
-    a replay of the person.
+    a replayed recording of the person.
 
-    If the recording ends before a decision, it counts as a rejected claim, see `keras-dml verify`.
+    If the recording ends before a decision, the claim counts as rejected (see `keras-dml verify`).
 
     Exit status: 0 if accepted, 1 if rejected, 2 without a decision, such as during a pause.
 

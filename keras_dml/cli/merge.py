@@ -1,4 +1,4 @@
-"""Command `keras-dml merge GALLERY OTHER`: adds the people of another gallery."""
+"""Implements the command `keras-dml merge GALLERY OTHER`, which adds people of another gallery."""
 
 import contextlib
 import zipfile
@@ -46,7 +46,7 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """Add the people of another gallery to a gallery, for example from a second phone.
+    """Add the people of another gallery, for example from a second phone, to a gallery.
 
     Recordings that are in both galleries are stored once. GALLERY keeps its thresholds. Recordings
     that `keras-dml enroll` would refuse are left out. The command can be repeated at any time, even

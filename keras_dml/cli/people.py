@@ -1,4 +1,4 @@
-"""Command `keras-dml people GALLERY`: lists the enrolled people."""
+"""Implements the command `keras-dml people GALLERY`, which lists the enrolled people."""
 
 from keras_dml.cli import _options
 

@@ -1,4 +1,6 @@
-"""Command `keras-dml recordings GALLERY PERSON`: lists the enrolled recordings of a person."""
+"""Implements the command `keras-dml recordings GALLERY PERSON`, which lists the enrolled recordings
+of a person.
+"""
 
 from keras_dml.cli import _options
 

@@ -1,4 +1,6 @@
-"""Command `keras-dml reject GALLERY PERSON FILES...`: stores recordings of imposters."""
+"""Implements the command `keras-dml reject GALLERY PERSON FILES...`, which stores recordings of
+imposters.
+"""
 
 from typing import Annotated
 
@@ -14,8 +16,8 @@ def run(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help=f"Recordings: {format_names()} files, or folders of them. With "
-            "--undo: ids of imposter recordings.",
+            help=f"Recordings in {format_names()} files, or folders with recordings. With --undo, "
+            "ids of imposter recordings.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -34,8 +36,8 @@ def run(
 
     Later, a recording is rejected if it is nearer to a stored imposter recording than to the
     person's enrolled recordings. If the model does not accept one of the files, no file is stored.
-    --list lists the imposter recordings, and --undo removes some of them. --list and --undo need no
-    model. `keras-dml remove` also removes the imposter recordings of a person.
+    Use --list to list the imposter recordings, and --undo to remove some of them. Both options work
+    without a model. `keras-dml remove` also removes the imposter recordings of a person.
 
     Exit status: 0 if recordings are stored, listed or removed, 2 if nothing is changed.
 
@@ -43,7 +45,7 @@ def run(
     """
     files = files or []
     if is_listing and (files or is_undoing):
-        raise typer.BadParameter("--list takes neither FILES nor --undo.")
+        raise typer.BadParameter("--list cannot be combined with FILES or --undo.")
     if not is_listing and not files:
         expected = "the ids of marked recordings" if is_undoing else "FILES of recordings"
         raise typer.BadParameter(f"give {expected}, or --list.")

@@ -1,4 +1,4 @@
-"""Command `keras-dml remove GALLERY PERSON`: removes a person."""
+"""Implements the command `keras-dml remove GALLERY PERSON`, which removes a person."""
 
 from typing import Annotated
 
@@ -14,8 +14,8 @@ def run(
         bool,
         typer.Option(
             "--purge",
-            help="Then rewrite the gallery, which a server needs to erase data, and list places "
-            "where removed data may remain.",
+            help="After the removal, rewrite the gallery, and list places where removed data may "
+            "remain. A server erases data only if the gallery is rewritten.",
         ),
     ] = False,
     access: _options.Access = _options.Access(),
@@ -25,7 +25,7 @@ def run(
 
     The command needs no model. No data of the person remains in the gallery file. Delete copies of
     the file, such as backups, yourself. If an encrypted gallery is on a server, the command
-    destroys the person's key. On a server, the data stays on the disk until --purge.
+    destroys the person's key. On a server, the data stays on the disk until you use --purge.
 
     Exit status: 0 if the person is removed, 2 if not.
 
@@ -46,4 +46,4 @@ def run(
     for place in remains:
         _console.echo(_console.escape(f"Removed data may remain here: {place}"))
     if "://" in gallery and not purge:
-        _console.note("Note: removed data stays on the disk of the server until --purge.")
+        _console.note("Note: removed data stays on the disk of the server until you use --purge.")

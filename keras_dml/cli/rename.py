@@ -1,4 +1,4 @@
-"""Command `keras-dml rename GALLERY PERSON NAME`: renames a person."""
+"""Implements the command `keras-dml rename GALLERY PERSON NAME`, which renames a person."""
 
 from typing import Annotated
 

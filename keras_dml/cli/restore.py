@@ -1,4 +1,4 @@
-"""Command `keras-dml restore FILE GALLERY`: restores a gallery from a backup."""
+"""Implements the command `keras-dml restore FILE GALLERY`, which restores a gallery from backup."""
 
 from typing import Annotated
 
@@ -25,8 +25,8 @@ def run(
 
     The command needs no model, and does not change the backup. An encrypted gallery needs its key.
     Without the key, a restored encrypted gallery is refused later, because it looks like an old
-    copy that an attacker has put in place. --replace replaces an existing gallery in one step.
-    People and thresholds that were added after the backup are then lost, and people who were
+    copy that an attacker has put in place. Use --replace to replace an existing gallery in one
+    step. People and thresholds that were added after the backup are then lost, and people who were
     removed after the backup are enrolled again.
 
     Exit status: 0 if the gallery is restored, 2 if nothing is changed.

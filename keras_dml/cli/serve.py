@@ -1,4 +1,6 @@
-"""Command `keras-dml serve GALLERY`: serves a web page and a REST interface of a gallery."""
+"""Implements the command `keras-dml serve GALLERY`, which serves a web page and a REST interface of
+a gallery.
+"""
 
 from typing import Annotated
 
@@ -15,15 +17,16 @@ Host = Annotated[
     ),
 ]
 Port = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    int,
+    typer.Option("--port", min=0, max=65535, help="Port to listen on. Use 0 for any free port."),
 ]
 TokenFile = Annotated[
     str | None,
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="File of tokens with all rights, one per line (`(umask 077; openssl rand -hex 32 > "
-        "FILE)`). Clients must send a token.",
+        help="File with tokens that give all rights, one token per line (`(umask 077; openssl "
+        "rand -hex 32 > FILE)`). Clients must send a token.",
         show_default="clients need no token",
         autocompletion=_completion.complete_paths,
     ),
@@ -33,7 +36,7 @@ VerifyTokenFile = Annotated[
     typer.Option(
         "--verify-token-file",
         metavar="FILE",
-        help="File of tokens with which clients may only verify, one per line.",
+        help="File with tokens that only allow clients to verify people, one token per line.",
         show_default="no such tokens",
         autocompletion=_completion.complete_paths,
     ),
@@ -42,8 +45,8 @@ Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Also send the closeness, from 0 to 100 and rounded, and pictures that explain it. "
-        "Attackers can use the closeness to improve a recording step by step.",
+        help="Also send the rounded closeness from 0 to 100, and pictures that explain the "
+        "closeness. Attackers can use the closeness to improve a recording step by step.",
     ),
 ]
 Origins = Annotated[
@@ -52,7 +55,7 @@ Origins = Annotated[
         "--allow-origin",
         metavar="ORIGIN",
         help="Origin of another site whose pages may send requests (CORS), such as "
-        "https://app.example.org. May be repeated.",
+        "https://app.example.org. The option may be repeated.",
         show_default="none",
     ),
 ]
@@ -61,7 +64,8 @@ Names = Annotated[
     typer.Option(
         "--allow-host",
         metavar="NAME",
-        help="Further host name of the server, such as the name of a proxy. May be repeated.",
+        help="Additional host name of the server, such as the name of a proxy. The option may be "
+        "repeated.",
         show_default="only its addresses",
     ),
 ]
@@ -79,7 +83,7 @@ def run(
     allow_host: Names = None,
     access: _options.Access = _options.Access(),
 ) -> None:
-    """Serve a gallery as a web page and a REST interface: enroll, verify, identify.
+    """Serve a web page and a REST interface that enroll, verify and identify people.
 
     The page is at /, and /docs and /openapi.json describe the REST interface. By default, all users
     of this machine can reach the server, and no other machine can. The server uses HTTP without
@@ -87,7 +91,7 @@ def run(
     TLS.
 
     The server decides with the thresholds of the gallery. The responses of the server contain
-    decisions, and scores only if --scores is given.
+    decisions, and with --scores they also contain scores.
 
     Exit status: 0 if ended by Ctrl-C, 2 if the server cannot start.
 

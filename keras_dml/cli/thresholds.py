@@ -1,4 +1,4 @@
-"""Command `keras-dml thresholds GALLERY`: lists the thresholds of a gallery."""
+"""Implements the command `keras-dml thresholds GALLERY`, which lists thresholds of a gallery."""
 
 import dataclasses
 from typing import Any
@@ -11,7 +11,7 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """List the calibrated thresholds of a gallery, including those of `keras-dml listen`.
+    """List the calibrated thresholds of a gallery, including the thresholds of `keras-dml listen`.
 
     The command needs no model. Without --far, decisions use the threshold for the smallest rate.
 
@@ -41,9 +41,9 @@ def as_lists(facts: Any) -> dict[str, list[dict[str, Any]]]:
     """Converts the thresholds of a `GalleryInfo` to objects for JSON.
 
     Returns:
-        Dict `{"thresholds": [...], "boundaries": [...], "provisional": [...]}`, each list sorted by
-        rate. `boundaries` has the thresholds of `keras-dml listen`, and `provisional` has the
-        thresholds of the model's card.
+        Dict `{"thresholds": [...], "boundaries": [...], "provisional": [...]}` of lists that are
+        sorted by rate. The list `boundaries` has the thresholds of `keras-dml listen`, and
+        `provisional` has the thresholds of the model's card.
     """
     return {
         "thresholds": [_fields(threshold) for threshold in facts.thresholds.values()],

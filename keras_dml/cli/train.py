@@ -1,4 +1,6 @@
-"""Command `keras-dml train FOLDER --out DIR`: trains a model on recordings of people."""
+"""Implements the command `keras-dml train FOLDER --out DIR`, which trains a model on recordings of
+people.
+"""
 
 import enum
 import pathlib
@@ -36,14 +38,14 @@ def run(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Folder with one folder per person, or a csv with the columns path, person.",
+            help="Folder with one folder per person, or a csv with the columns path and person.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
     ],
     out: Annotated[
         pathlib.Path,
-        _options.folder("--out", "Folder to write, whose name becomes the name of the model."),
+        _options.folder("--out", "Output folder. Its name becomes the name of the model."),
     ],
     kind: Annotated[
         Kind | None,
@@ -66,8 +68,9 @@ def run(
         float | None,
         typer.Option(
             metavar="HZ",
-            help="Resample recordings to this rate, up to twice their rate. Times may be uneven. "
-            "For sound at 16000 Hz, a pretrained voice encoder is compared too.",
+            help="Resample recordings to this rate, which may be up to twice their original rate. "
+            "Times may be uneven. For sound at 16000 Hz, a pretrained voice encoder is compared "
+            "too.",
             show_default="no resampling, or the median rate if times are uneven",
         ),
     ] = None,
@@ -79,15 +82,16 @@ def run(
         typer.Option(
             metavar="SECONDS",
             help="Length of the windows that are compared.",
-            show_default="10 for motion, 2 for covariances, 4 for sound, at most a recording",
+            show_default="10 for motion, 2 for covariances, 4 for sound, but at most the length "
+            "of a recording",
         ),
     ] = None,
     channels: Annotated[
         str | None,
         typer.Option(
             metavar="X,Y,...",
-            help="Columns of the files; numbers from 1 for npy and wav.",
-            show_default="all except times, counters, text and columns of one value",
+            help="Columns of the files. Columns of npy and wav files are numbers from 1.",
+            show_default="all columns except times, counters, text and constant columns",
         ),
     ] = None,
     units: Annotated[
@@ -109,13 +113,13 @@ def run(
         int | None,
         typer.Option(
             min=0,
-            help="Training steps of each network; 0 for no network. The same number of steps gives "
-            "the same model, but the same --minutes may not.",
+            help="Training steps of each network. Use 0 for no network. The same number of steps "
+            "gives the same model, but the same --minutes may give different models.",
             show_default="from the minutes",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of weights, batches and groups of people.")
+        int, typer.Option(min=0, help="Random seed for weights, batches and groups of people.")
     ] = 0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume a training that was stopped.")
@@ -131,13 +135,13 @@ def run(
     ] = False,
     as_json: _options.AsJson = False,
 ) -> None:
-    """Train a model on FOLDER/person/walk.csv or FOLDER/person/session/walk.csv.
+    """Train a model on recordings FOLDER/person/walk.csv or FOLDER/person/session/walk.csv.
 
     The command first fits methods with closed-form solutions, and then trains a network in the
     remaining time. The command measures each method on people who were not used in the training.
-    The command writes the model of the best method, which enroll, verify and export can use. If the
-    times of a file are uneven, such as times of phones, all files are resampled to the median of
-    their rates. If nearly all files are left out, no model is written.
+    The command writes the model of the best method. The commands enroll, verify and export can use
+    this model. If a file has uneven times, as phones record them, all files are resampled to the
+    median of their rates. If nearly all files are left out, no model is written.
 
     Exit status: 0 if the model is written, 2 if not.
 
@@ -197,7 +201,8 @@ def _show(result, resampling):
         refusals = list(result.refused.items())
         _console.print_table((), refusals[:MOST_LEFT_OUT], header=False)
         if len(refusals) > MOST_LEFT_OUT:
-            _console.echo(f"and {len(refusals) - MOST_LEFT_OUT} more. --json lists all files.")
+            count = len(refusals) - MOST_LEFT_OUT
+            _console.echo(f"and {count} more. Use --json to list all files.")
         _console.echo()
     if result.leaderboard:
         figures = ", ".join(catalog.figures_in_words(result.card))
@@ -212,9 +217,9 @@ def _show(result, resampling):
         _console.echo(f"- Left out: {len(result.refused):,} files, see above.")
     minutes = result.card["recipe"]["minutes"]
     _console.echo(
-        f"\n[bold]{_console.escape(result.method)} written to {_console.escape(result.folder)}"
-        f"[/bold] in {minutes:g} minutes; its page is README.md\n"
-        "Next: keras-dml enroll family.db PERSON FILES --model "
+        f"\n[bold]{_console.escape(result.method)} written to "
+        f"{_console.escape(result.folder)}[/bold] in {minutes:g} minutes. The page of the model is "
+        "README.md.\nNext: keras-dml enroll family.db PERSON FILES --model "
         f"{_console.escape(shlex.quote(str(result.folder)))}{resampling}"
     )
     if result.not_exported:

@@ -1,4 +1,6 @@
-"""Command `keras-dml verify GALLERY PERSON FILES...`: verifies a claimed person."""
+"""Implements the command `keras-dml verify GALLERY PERSON FILES...`, which verifies a claimed
+person.
+"""
 
 from keras_dml.cli import _options, _statuses
 
@@ -14,17 +16,18 @@ def run(
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ) -> None:
-    """Verify that recordings are of a claimed person: accept or reject the claim.
+    """Decide whether recordings are of a claimed person, and accept or reject the claim.
 
-    If several files are given, they must be recordings of the same moment. The command makes one
-    decision on all files. Until `keras-dml calibrate` sets a threshold, the command uses the
-    provisional threshold of the model's card. --scores adds the closeness: 100 for identical
-    recordings, and 0 for the usual distance between two people.
+    If several files are given, they must contain recordings that were made at the same time. The
+    command makes one decision for all files together. Until `keras-dml calibrate` sets a threshold,
+    the command uses the provisional threshold of the model's card. With --scores, the command also
+    prints the closeness, which is 100 for identical recordings and 0 for the usual distance between
+    two people.
 
     The false accept rate of a threshold is the rate for one try. If a person may try three times,
     false claims are accepted up to three times as often. `keras-dml card MODEL` shows the measured
-    rates. After some rejected claims of a person, the next claim must wait. Each further rejected
-    claim doubles this pause, up to an hour.
+    rates. After several rejected claims to be the same person, the command refuses claims during a
+    pause. Each further rejected claim doubles this pause, up to an hour.
 
     Exit status: 0 if accepted, 1 if rejected, 2 without a decision, such as during a pause.
 

@@ -256,7 +256,7 @@ def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
     (zoo_folder / MODEL / "model.keras").write_bytes(b"PK")
     code, _, err = command("demo", "--out", tmp_path / "demo")
     assert code == 2
-    assert "damaged, cut, or was replaced" in err and "Traceback" not in err
+    assert "damaged or truncated, or it was replaced" in err and "Traceback" not in err
     assert not (tmp_path / "demo").exists()
 
 

@@ -117,7 +117,7 @@ def test_the_recordings_of_the_package_are_small_and_name_their_source():
     folder = _demo.WALKS.parent
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_500_000
     for place, parts in (
-        (folder, ("10.24432/C5NS47", "Kudo", "1103–1111", "by UCI's present terms")),
+        (folder, ("10.24432/C5NS47", "Kudo", "1103–1111", "UCI's present terms")),
         (folder / "walks", ("10.5281/zenodo.8398688", "Matey-Sanz", "109809", "consent")),
     ):
         source = (place / "SOURCE.md").read_text()

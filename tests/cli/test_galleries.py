@@ -148,7 +148,8 @@ def test_a_tree_of_people_is_enrolled(command, model, walks, tmp_path):
     assert refused == {str(short): "bob", str(broken): "carol"}
     assert result["people"]["dora"]["kept"][0] == str(root / "dora" / "friday" / "0.csv")
     code, out, _ = command(*words)
-    assert code == 1 and "4 of 4 people are enrolled, by 0 of 14 files now; 2 files" in out
+    assert code == 1 and "4 of 4 people are enrolled. 0 of 14 files were enrolled now" in out
+    assert "and 2 files were refused" in out
     assert f"refused: {short} has 5 steps" in out and f"{broken}, line 1" in out
     assert galleries.people(db) == {"alice": 3, "bob": 3, "carol": 3, "dora": 3}
 
@@ -274,7 +275,7 @@ def test_a_recording_of_somebody_else_is_not_enrolled(command, family, walks):
     code, out, _ = command("enroll", family, "alice", stranger, "--json")
     result = json.loads(out)
     assert code == 2 and result["enrolled"] == 4 and not result["kept"]
-    assert "from the nearest other recording of 'alice'" in result["refused"][str(stranger)]
+    assert "the nearest other recording of 'alice'" in result["refused"][str(stranger)]
 
 
 def test_people_are_accepted_and_others_rejected(command, family, walks):
@@ -297,7 +298,7 @@ def test_people_are_identified_and_strangers_rejected(command, family, walks):
     code, result = run_json(command, "identify", family, walks.file("nobody"), "--scores")
     assert (code, result["person"], len(result["candidates"])) == (1, None, 2)
     code, out, _ = command("identify", family, walks.file("nobody"))
-    assert code == 1 and out.startswith("a stranger\n") and "among 2 people FPIR up to 4 %" in out
+    assert code == 1 and out.startswith("a stranger\n") and "FPIR at most 4 % among 2 people" in out
     code, result = run_json(command, "identify", family, walks.file("bob"), "--threshold", "1")
     assert result["fpir"] is None
 
@@ -486,7 +487,8 @@ def test_templates_are_written_and_merged(command, model, family, walks, tmp_pat
     assert run_json(command, *words) == (0, {"path": str(file), "people": 2, "recordings": 8})
     code, out, _ = command(*words)
     assert (code, out) == (0, f"{file}: 2 people, 8 recordings\n")
-    assert notes[-1] == "Note: the file contains unencrypted embeddings and names: personal data."
+    personal = "Note: the file contains unencrypted embeddings and names, which are personal data."
+    assert notes[-1] == personal
     added = {"alice": 4, "bob": 4}
     assert run_json(command, "merge", second, file) == (0, {"added": added, "people": 3})
     assert run_json(command, "merge", second, file) == (0, {"added": {}, "people": 3})
@@ -775,7 +777,7 @@ def test_invalid_names_and_empty_folders_are_refused(command, family, walks, tmp
         in run_failing(command, "enroll", family, "two\nlines", walks.file("alice"))
     )
     (tmp_path / "empty").mkdir()
-    assert "contains no recordings, which end in .csv" in run_failing(
+    assert "contains no recordings. Names of recordings end in .csv" in run_failing(
         command, "verify", family, "alice", tmp_path / "empty"
     )
 
@@ -886,7 +888,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     assert text in run_failing(command, *removed)
     assert run_json(command, "verify", db, "alice", probe)[1]["far"] == 0.5
     code, out, _ = command(*removed[:-1], "0.5")
-    assert (code, out) == (0, "threshold for FAR 50 % removed; no threshold is left\n")
+    assert (code, out) == (0, "The threshold for FAR 50 % is removed. No threshold is left.\n")
 
 
 def test_a_threshold_is_either_set_or_removed(command, family, tmp_path):
@@ -952,7 +954,7 @@ def test_an_encrypted_gallery_opens_only_with_its_key(command, model, walks, tmp
     verified = ("verify", db, "bob", new, "--threshold", "5")
     for refused in (("people", db), ("remove", db, "bob"), verified):
         assert "--key" in run_failing(command, *refused)
-        assert "not the one" in run_failing(command, *refused, "--key", another)
+        assert "another key" in run_failing(command, *refused, "--key", another)
     assert run_json(command, *verified, "--key", key)[1]["accepted"]
     assert command("remove", db, "bob", "--key", key)[0] == 0
     assert run_json(command, "people", db, "--key", key) == (0, {"alice": 4})
@@ -981,7 +983,7 @@ def listening(command, family, walks):
     volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
     words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "0.2")
     code, out, _ = command(*words)
-    assert code == 0 and "FAR at most 10 % whenever it stops" in out
+    assert code == 0 and "FAR at most 10 % whenever a claim ends" in out
     return family
 
 
@@ -1000,7 +1002,7 @@ def test_a_window_is_given_in_seconds(command, family, walks):
     words = ("calibrate", family, volunteers, "--far", "0.1", "--window")
     result = run_json(command, *words, "0.2")[1]
     assert (result["window"], result["rate_hz"]) == (10, RATE_HZ)
-    assert " seconds in the median" in command(*words, "0.2")[1]
+    assert "Median seconds: " in command(*words, "0.2")[1]
     for seconds, part in (("0.005", "0.005 seconds"), ("9", "lasts 0.8 s"), ("10", "--window 10")):
         assert part in " ".join(run_failing(command, *words, seconds).split())
     for seconds in ("0", "-1", "nan", "inf"):

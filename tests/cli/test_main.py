@@ -148,7 +148,7 @@ def test_a_card_is_printed_completely(command, zoo_folder):
         "CC0; the weights too",
         "2 trained on, 0 tested on",
         "2.1 % ± 0.3",
-        "One walk against another. One threshold decides about all 72 probes of 36 people.",
+        "One walk against another. The same threshold is used for all 72 probes of 36 people.",
         "4.3 % [2.1 to 6.0]",
         "0.5 to 2.0 %",
         "90.0 % [85.0 to 95.0]",

@@ -37,7 +37,7 @@ def test_the_folder_exists_during_and_after_the_work(tmp_path):
 def test_an_existing_file_is_refused_and_not_changed(tmp_path):
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path / "file", tmp_path / "file" / "a"):
-        with pytest.raises(OSError, match="The folder '.*file.*Name another by --out"):
+        with pytest.raises(OSError, match="The folder '.*file.*Name another folder with --out"):
             with _output_folder.create(path):
                 pytest.fail("the work began")
     assert (tmp_path / "file").read_text() == "mine"

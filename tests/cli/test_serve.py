@@ -176,7 +176,7 @@ def test_recordings_that_do_not_fit_are_refused_by_name(family):
     reasons = {entry["file"]: entry["reason"] for entry in result["refused"]}
     assert reasons["b.csv"].startswith("b.csv has 5 steps")
     assert reasons["c.csv"].startswith("c.csv: it is ")
-    assert "from the nearest other recording of 'alice'" in reasons["c.csv"]
+    assert "the nearest other recording of 'alice'" in reasons["c.csv"]
 
 
 def test_a_decision_is_explained_by_a_picture(family, gallery):
@@ -346,7 +346,7 @@ def test_too_large_requests_are_refused(family):
     answer = family.post("/identify", content=_parts(chunks), headers=form)
     assert answer.status_code == 413 and "20 MB" in answer.json()["error"]
     many = files(*(uploads.MOST_FILES + 1) * [walk("alice")])
-    assert "Send 1 to 20 files. Received 21" in family.post("/identify", files=many).text
+    assert "Received 21 files. Send 1 to 20" in family.post("/identify", files=many).text
 
 
 def _parts(chunks):
@@ -378,7 +378,7 @@ def test_compressed_text_is_read_up_to_a_size(family):
     assert answer.status_code == 200 and answer.json()["person"] == "alice"
     bomb = gzip.compress(bytes(2**26 + 1))
     answer = family.post("/identify", files=files(bomb, name="a.csv.gz"))
-    assert "unpacks to more than 64 MiB" in answer.json()["error"]
+    assert "more than 64 MiB after decompression" in answer.json()["error"]
 
 
 def test_a_small_flac_file_of_many_samples_is_refused_before_it_is_decoded(family):

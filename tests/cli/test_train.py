@@ -149,7 +149,7 @@ def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng
         wavfile.write(path, 44_100, 0.1 * rng.normal(size=88_200))
     words = ("train", tmp_path / "voices", "--out", tmp_path / "voice", "--window", "1")
     code, _, error = command(*words)
-    assert code == 2 and "Resample it to 16000 Hz, for files by --resample-hz" in error
+    assert code == 2 and "Resample it to 16000 Hz. For files, set --resample-hz" in error
 
 
 def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, monkeypatch):
