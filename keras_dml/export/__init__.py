@@ -1,14 +1,14 @@
 """Exports models to files for servers (`saved_model`) and for devices (`tflite`).
 
 `potato` exports the Riemannian potato (an online detector of artifacts), and `contract` reads the
-input contract of an exported file. Each file has two signatures. `embed(signal, length)` returns
-`embedding`. A model of matrices has `embed(matrix)` instead, and a model of images has
-`embed(image)`. `distance(embedding, gallery)` returns `distance`. The file of a
+input contract of an exported file. Each exported file has two signatures. `embed(signal, length)`
+returns `embedding`. A model that takes matrices has `embed(matrix)` instead, and a model that takes
+images has `embed(image)`. `distance(embedding, gallery)` returns `distance`. The file of a
 `PrototypicalClassifier` also has `score(embedding, prototypes)`, which returns `similarity`, and
-`classify(...)`, which returns `scores`. The output is NaN for an input that breaks the contract of
-the model. The default signature of a SavedModel is `embed`. Every file is compared with Keras
-before it replaces an existing file. The modules of this package are imported on first use, and the
-first export imports TensorFlow.
+`classify(...)`, which returns `scores`. If an input violates the input contract of the model, the
+output is NaN. The default signature of a SavedModel is `embed`. The outputs of every exported file
+are compared with Keras before the file replaces an existing file. The modules of this package are
+imported on first use, and the first export imports TensorFlow.
 """
 
 import lazy_loader

@@ -25,7 +25,7 @@ def contract(path: Path) -> dict[str, Any]:
         `distance` and `thresholds`. `distance` is the name of the distance that the file computes.
         `thresholds` lists thresholds for this distance, each with its false accept rate `far`, its
         `value` and its `rule` as text. If the card has no threshold for this distance, `thresholds`
-        is empty and `note` says so.
+        is empty and `note` explains why.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -83,16 +83,16 @@ def missing_thresholds(distance, card):
     if not card_distances or distance in card_distances:
         return None
     return (
-        f"The file contains no threshold: it computes {distance or 'another distance'}, and the "
-        f"thresholds of the card are for the distance {', '.join(card_distances)}. Set a threshold "
-        "from distances that the file computes, or export a calibrated gallery."
+        f"The file contains no threshold, because it computes {distance or 'another distance'} and "
+        f"the thresholds of the card apply to the distance {', '.join(card_distances)}. Set a "
+        "threshold from distances that the file computes, or export a calibrated gallery."
     )
 
 
 def _rows_by_distance(card):
-    """Returns a pair of the name of the distance and the row for each threshold of a card.
+    """Returns a pair `(name of the distance, row)` for each threshold of a card.
 
-    The `device_thresholds` of a card are for the distance that a file for devices computes.
+    The `device_thresholds` of a card apply to the distance that a file for devices computes.
     """
     if card is None or schema.problems(card):
         return []

@@ -36,17 +36,17 @@ BETWEEN = (
     }
 )
 DENSE = "FULLY_CONNECTED"
-# In models of images the means over pixels are also in int8, and the embedding is in float.
+# In models that take images, the means over pixels are also in int8, and the embedding is in float.
 OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
-# Fractions of the values of an activation that are outside its int8 range at each end. The
-# converter itself uses the smallest and largest values on the calibration recordings (fraction 0).
+# Fractions of an activation's values that are outside its int8 range at each end. The converter
+# itself uses the smallest and largest values on the calibration recordings (fraction 0).
 # Activations have heavy tails: on walks they reach 17 standard deviations. If the 256 int8 values
 # cover this whole range, only 8 of them fall into one standard deviation. We measured two gait
-# encoders of sixteen layers on people who were not in the training data. With fraction 0, drifts
-# were 0.18 and 0.14 and the changes in AUC -.0060 and -.0034. With fraction 5e-4, the drifts were
-# 0.11 and 0.10 and the changes in AUC +.0001 and -.0001. Fraction 0 is better for a shallow encoder
-# whose rarest values matter. So `convert` writes one candidate per fraction, and `tflite` keeps the
-# candidate with the smallest drift.
+# encoders of sixteen layers on people who were not in the training data. With fraction 0, the
+# drifts of the two encoders were 0.18 and 0.14, and their AUC changed by -.0060 and -.0034. With
+# fraction 5e-4, their drifts were 0.11 and 0.10, and their AUC changed by +.0001 and -.0001.
+# Fraction 0 is better for a shallow encoder in which the most extreme values matter. So `convert`
+# writes one candidate per fraction, and `tflite` keeps the candidate with the smallest drift.
 FRACTIONS = (0.0, 1e-4, 5e-4, 2e-3)
 MAX_STEPS = 200  # number of time steps of a recording whose activations are sampled
 # Smallest number of elements of a constant that becomes float16. The converter has the same limit
@@ -66,8 +66,8 @@ def convert(module, kind, quantization, representative=None, contract=None):
         contract: Bytes that `_contract.contract_json` returned, or None.
 
     Returns:
-        List with the bytes of each candidate. For int8 there is a candidate for each of
-        `FRACTIONS`, and otherwise one candidate.
+        List with the bytes of each candidate. For int8, the list has one candidate per fraction in
+        `FRACTIONS`. For all other quantizations, the list has one candidate.
 
     Raises:
         ValueError: If an operator of the model has no builtin counterpart.
@@ -114,7 +114,7 @@ def _int8(folder, names, kind, representative):
 
     The quantization debugger is the only public way to keep operators of a TFLite file in float.
     Only the signatures that use inputs of the model are calibrated. Operators without calibration
-    statistics stay float. These are all operators of `distance` and `score`.
+    statistics stay float, for example all operators of `distance` and `score`.
     """
     lite = tensorflow().lite
     encoding = [name for name in signatures.ENCODING if name in names]
@@ -126,7 +126,7 @@ def _int8(folder, names, kind, representative):
 
     class PartialDebugger(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
-            """Skips statistics of the debugger, which fail if the first subgraph has no int8."""
+            """Skips the debugger's statistics, which fail if the first subgraph has no int8."""
 
     float32_file = pathlib.Path(folder, "float32.tflite")
     float32_file.write_bytes(_converter(folder, names, None).convert())
@@ -180,24 +180,24 @@ def _last_convolution(ops):
 
 
 def _summary(error):
-    """Returns the lines of an error message of the converter that name operators."""
+    """Returns those lines of a converter's error message that name operators."""
     lines = dict.fromkeys(str(error).strip().splitlines())
     operator_lines = [line.strip() for line in lines if "ops:" in line.lower()]
     return "; ".join(operator_lines) or next(iter(lines), "no message")
 
 
 def activations(file, signature, kind, recordings, last):
-    """Samples the values of the encoder's activations on recordings.
+    """Samples values of the encoder's activations while the encoder processes recordings.
 
-    The function leaves out the activations from the last convolution on. Their ranges then keep the
-    smallest and the largest value, because these values of a filter are knots of a quantile
-    function.
+    The function leaves out the activations of the last convolution and of later layers. Their int8
+    ranges then keep the smallest and the largest value of each filter, because these two values are
+    knots of a quantile function.
 
     Args:
         file: Path of a float32 .tflite file.
         signature: Name of a signature that uses inputs of the model.
         kind: Input kind of the model (see `keras_dml.inputs`).
-        recordings: Recordings, float32 arrays.
+        recordings: Recordings as float32 arrays.
         last: Index of the last convolution among the operators of the signature.
 
     Returns:
@@ -230,13 +230,14 @@ def activations(file, signature, kind, recordings, last):
 
 
 def narrow(blob, values, fraction):
-    """Narrows the int8 ranges of a calibrated model, so that they leave out the rarest values.
+    """Narrows the int8 ranges of a calibrated model, so that the ranges leave out the most extreme
+    values.
 
     Args:
         blob: Bytes of a model that the converter calibrated.
         values: Result of `activations`.
-        fraction: Fraction of the values that are left out at each end of a range. With 0 the
-            ranges of the converter stay.
+        fraction: Fraction of the values that are left out at each end of a range. With 0, the
+            converter's ranges are kept.
 
     Returns:
         Bytes of the model with narrower ranges.
@@ -256,8 +257,8 @@ def narrow(blob, values, fraction):
 
 
 def _sample(tensor):
-    # The sample has all filters of evenly spaced time steps, so that all filters count, and so that
-    # a reshaped tensor gets the same range as its source.
+    # The sample contains the values of all filters at evenly spaced time steps, so that no filter
+    # is left out, and so that a reshaped tensor gets the same range as its source.
     steps = tensor.reshape(-1, *tensor.shape[-1:])
     return steps[:: -(-len(steps) // MAX_STEPS)].ravel().copy()
 
@@ -265,10 +266,11 @@ def _sample(tensor):
 def halve_weights(model):
     """Stores the large float32 constants of a model as float16.
 
-    In the file, an operator that runs once converts each of these constants back to float32. This
-    function replaces the float16 option of the converter, which rounds every constant. With that
-    option a constant of 1e-12 that prevents a division by zero becomes 0, a distance becomes NaN,
-    and knots change by 2e-4. Only weights are large enough for float16 to save space.
+    For each of these constants, the file contains an operator that runs once and converts the
+    constant back to float32. This function replaces the float16 option of the converter, which
+    rounds every constant. The converter's option turns a constant of 1e-12 that prevents a division
+    by zero into 0. A distance then becomes NaN, and knots change by 2e-4. Only weights are large
+    enough for float16 to save space.
 
     Args:
         model: `ModelT` of a float32 file, which the function changes in place.

@@ -20,12 +20,14 @@ class DeviceModel:
     Attributes:
         encoder: Model whose embeddings a device can compare.
         metric: Distance by which the device compares these embeddings.
-        distance: Name of the distance between the original embeddings that `metric` computes. For
-            matrices, `metric` is the Euclidean distance of tangent vectors and `distance` is
-            `"log_euclidean"`.
-        runs: Encoder that is written to the file. For matrices it has the polynomial solver.
-        exact: Encoder with which the file must agree. For matrices it computes in float64, because
-            for singular matrices an eigendecomposition in float32 is less accurate than the file.
+        distance: Name of the distance that `metric` computes between the original embeddings. For a
+            model that takes matrices, `metric` is the Euclidean distance between tangent vectors
+            and `distance` is `"log_euclidean"`.
+        runs: Encoder that is written to the file. If its inputs are matrices, it uses the
+            polynomial solver.
+        exact: Encoder whose outputs the file must reproduce. If its inputs are matrices, it
+            computes in float64, because an eigendecomposition of singular matrices in float32 is
+            less accurate than the file.
         on_matrices: Whether the model has layers on matrices.
     """
 

@@ -1,9 +1,10 @@
-"""Reads the FlatBuffer of a .tflite file as an object, and writes it without repetitions.
+"""Reads the FlatBuffer of a .tflite file as an object, and writes each of its vectors only once.
 
 The converter stores the same short vectors (shapes, zero points) again for every tensor. For every
-intermediate result it stores a name, which is the path in the source graph, and a quantization
-table, which is mostly empty. In a file of the `edge` encoder these entries take 37 to 44 KB of
-200 KB. No runtime reads the names, and several tensors of a FlatBuffer may share a vector.
+intermediate result, the converter also stores a name, which is the path in the source graph, and a
+quantization table, which is mostly empty. In a file with the `edge` encoder, these vectors, names
+and tables take 37 to 44 KB of 200 KB. No runtime reads the names, and several tensors of a
+FlatBuffer may share a vector.
 """
 
 import functools
@@ -62,13 +63,13 @@ def drop_unread(model):
 def declare_shapes(model, shapes):
     """Writes the shapes of the arguments of all signatures into a model, in place.
 
-    The graphs themselves accept any shape, so that they can check the shape. A runtime that resizes
-    inputs strictly refuses shapes that differ from the declared shapes.
+    The graphs themselves accept any shape, so that each graph can check the shape of its inputs. A
+    runtime that resizes inputs strictly refuses shapes that differ from the declared shapes.
 
     Args:
         model: `ModelT`.
-        shapes: Dict from the names of arguments to their shapes, without scalars. None in a shape
-            allows any size.
+        shapes: Dict from the names of arguments to their shapes. Scalar arguments are not listed.
+            None in a shape allows any size.
     """
     for signature in model.signatureDefs:
         graph = model.subgraphs[signature.subgraphIndex]

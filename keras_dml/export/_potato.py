@@ -19,9 +19,9 @@ def potato(potato: "Potato", path: Path) -> pathlib.Path:
 
     The SavedModel has two signatures:
 
-    - `update(matrix)` receives a matrix (n, n), float64. It returns `z`, the score before the
-      update, and `accepted`. If the matrix is accepted, it updates the statistics, as in
-      `Potato.update`.
+    - `update(matrix)` receives a float64 matrix (n, n). The outputs are `z`, which is the score
+      before the update, and `accepted`. If the matrix is accepted, the signature updates the
+      statistics, as in `Potato.update`.
     - `z_score(matrix)` returns the same outputs and does not change the statistics.
 
     The statistics are the variables `center`, `mean`, `stddev` and `count` of the loaded object.

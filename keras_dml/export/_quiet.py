@@ -8,8 +8,8 @@ import warnings
 
 from keras_dml._backend.streams import redirected
 
-# Entry of `warnings.filters` during an export. It ignores warnings of TensorFlow, of Keras, and of
-# this package, whose name also matches the pattern.
+# Entry of `warnings.filters` during an export. The entry ignores warnings of TensorFlow, of Keras,
+# and of this package, whose name also matches the pattern.
 FILTER = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
 
 _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
@@ -19,10 +19,10 @@ _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 def quiet():
     """Discards the output of the process, including the output of C++ code.
 
-    The converter of TensorFlow logs a dozen lines per call that no setting silences, and its
-    calibration emits warnings about the interpreter that it uses. Errors still raise exceptions.
-    Output streams and filters of warnings belong to the whole process. Therefore the first thread
-    that enters this context silences them, and the last thread that leaves it restores them.
+    TensorFlow's converter logs a dozen lines per call that no setting silences. Its calibration
+    also emits warnings about the interpreter that it uses. Errors still raise exceptions. Output
+    streams and filters of warnings belong to the whole process. Therefore the first thread that
+    enters this context silences them, and the last thread that leaves it restores them.
     """
     global _writing
     with _lock:
@@ -46,7 +46,7 @@ def _silence():
 
 @contextlib.contextmanager
 def _ignored_warnings():
-    """Adds a filter of warnings and afterwards removes only this filter.
+    """Adds a warning filter before the block, and removes only this filter after the block.
 
     `warnings.catch_warnings` would restore the whole list of filters, and would undo the changes
     that other threads made in the meantime.

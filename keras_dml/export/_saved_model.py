@@ -24,22 +24,22 @@ def saved_model(
 
     The SavedModel has two signatures:
 
-    - `embed(signal, length)` receives a signal (n, time, channels), float32, which holds recordings
-      padded to one length, and the lengths of the recordings (n,), int32. It returns `embedding`
-      (n, ...), which does not depend on padding. A model of matrices has `embed(matrix)` with a
-      matrix (n, size, size), float32. A model of images has `embed(image)` with an image (n,
-      height, width, channels), float32 in [0, 1].
-    - `distance(embedding, gallery)` receives embeddings (n, ...) and (m, ...). It returns
-      `distance` (n, m). Smaller distances mean closer.
+    - `embed(signal, length)` receives recordings as a float32 array (n, time, channels), padded to
+      one length, and their lengths as an int32 array (n,). The returned `embedding` (n, ...) does
+      not depend on padding. A model that takes matrices has `embed(matrix)` with a float32 array
+      (n, size, size). A model that takes images has `embed(image)` with a float32 array (n, height,
+      width, channels) of numbers in [0, 1].
+    - `distance(embedding, gallery)` receives embeddings (n, ...) and (m, ...), and returns
+      `distance` (n, m). The smaller the distance, the more similar are two recordings.
 
     A `PrototypicalClassifier` has two more signatures, and its distance is the negative of `score`:
 
-    - `score(embedding, prototypes)` receives embeddings (n, features) and prototypes (m, features).
-      It returns `similarity` (n, m). Higher similarities mean more similar. The caller passes the
-      prototypes, so classes can be added without a new file. The similarities prefer the classes of
-      training. Therefore do not compare similarities of training classes with similarities of added
-      classes.
-    - `classify` receives the arguments of `embed`. It returns `scores` (n, classes) for the
+    - `score(embedding, prototypes)` receives embeddings (n, features) and prototypes (m, features),
+      and returns `similarity` (n, m). The higher the similarity, the more similar are the embedding
+      and the prototype. The caller passes the prototypes, so classes can be added without a new
+      file. Classes that were used in training get higher similarities than added classes. Therefore
+      do not compare similarities of training classes with similarities of added classes.
+    - `classify` receives the arguments of `embed`, and returns `scores` (n, classes) for the
       prototypes of the model. The scores are balanced between classes of training and classes that
       were added before the export.
 
@@ -53,19 +53,19 @@ def saved_model(
     before it replaces an existing SavedModel at `path`.
 
     Args:
-        model: A `keras.Model` with one input of shape `(batch, time, channels)`, of symmetric
-            matrices `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
-            `PrototypicalClassifier`; or the name or path of a saved model.
+        model: A `keras.Model`, a `PrototypicalClassifier`, or the name or path of a saved model. A
+            `keras.Model` must have one input: recordings `(batch, time, channels)`, symmetric
+            matrices `(batch, size, size)`, or images `(batch, height, width, channels)`.
         path: Path of the folder to write. An existing SavedModel at this path is replaced.
         distance: Distance or name of a distance, for models whose last layer defines no distance.
 
     Returns:
-        `Export` with path, size, drift and latency on all threads.
+        `Export` with path, size, drift and latency. The latency is measured on all threads.
 
     Raises:
         ValueError: If `path` is a folder that is not a SavedModel, or the model has no distance or
-            is not built. The subclass `parity.ParityError` if the SavedModel does not agree with
-            Keras.
+            is not built. If the SavedModel does not agree with Keras, the error is a
+            `parity.ParityError`.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """

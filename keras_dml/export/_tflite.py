@@ -37,43 +37,46 @@ def tflite(
 
     The file has two signatures:
 
-    - `embed(signal, length)` receives a signal (1, time, channels), float32, and a length, a scalar
-      int32 from 1 to time. It ignores time steps from `length` on, so recordings of any length fit
-      into a buffer of fixed size. It returns `embedding` (1, ...). A model of matrices has
-      `embed(matrix)` with a matrix (1, n, n), float32. A model of images has `embed(image)` with an
-      image (1, height, width, channels), float32 in [0, 1].
-    - `distance(embedding, gallery)` receives an embedding (1, ...) and embeddings (n, ...). It
-      returns `distance` (n,). Smaller distances mean closer.
+    - `embed(signal, length)` receives a float32 array `signal` (1, time, channels) and an int32
+      scalar `length` from 1 to time. The signature ignores all time steps after the first `length`
+      steps, so recordings of any length fit into a buffer of fixed size. The returned `embedding`
+      has shape (1, ...). A model that takes matrices has `embed(matrix)` with a float32 array (1,
+      n, n). A model that takes images has `embed(image)` with a float32 array (1, height, width,
+      channels) of numbers in [0, 1].
+    - `distance(embedding, gallery)` receives an embedding (1, ...) and embeddings (n, ...), and
+      returns `distance` (n,). The smaller the distance, the more similar are two recordings.
 
     The embedding is NaN if `length` is outside the contract or longer than the signal, or if the
-    input holds NaN or infinity before `length`. The distance is NaN if an embedding is NaN. LiteRT
-    raises an error at run time for a batch of two and for a wrong number of channels.
+    input holds NaN or infinity within the first `length` steps. The distance is NaN if an embedding
+    is NaN. LiteRT raises an error at run time if a batch contains two recordings or if the number
+    of channels is wrong.
 
     A `PrototypicalClassifier` has two more signatures, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)` receives an embedding (1, features) and prototypes (n,
-      features). It returns `similarity` (n,). Higher similarities mean more similar. The caller
-      passes the prototypes, so classes can be added without a new file. The similarities prefer the
-      classes of training. Therefore do not compare similarities of training classes with
-      similarities of added classes.
-    - `classify` receives the arguments of `embed`. It returns `scores` (classes,) for the
+      features), and returns `similarity` (n,). The higher the similarity, the more similar are the
+      embedding and the prototype. The caller passes the prototypes, so classes can be added without
+      a new file. Classes that were used in training get higher similarities than added classes.
+      Therefore do not compare similarities of training classes with similarities of added classes.
+    - `classify` receives the arguments of `embed`, and returns `scores` (classes,) for the
       prototypes of the model. The scores are balanced between classes of training and classes that
       were added before the export.
 
-    The file of a model of matrices uses the polynomial solver, because runtimes on devices have no
-    eigendecomposition. With `"auto"` and `"dynamic"` its weights are float32, because 8 bits are
-    too few for small eigenvalues. If devices cannot compute the distance between the matrices, the
-    file returns tangent vectors as embeddings, and computes the log-Euclidean distance. The file
-    then contains the thresholds of the model card for the log-Euclidean distance.
+    If the model takes matrices, the file uses the polynomial solver, because runtimes on devices
+    have no eigendecomposition. The weights of the file are float32 with `"auto"` and `"dynamic"`,
+    because 8 bits are too few for small eigenvalues. If devices cannot compute the distance between
+    the matrices, the file returns tangent vectors as embeddings, and computes the log-Euclidean
+    distance. The file then contains those thresholds of the model card that apply to the
+    log-Euclidean distance.
 
     Before the file replaces an existing file at `path`, LiteRT runs it in a separate process on
     recordings of several lengths, on silence and on a constant recording. The file must agree with
     Keras on these recordings.
 
     Args:
-        model: A `keras.Model` with one input of shape `(batch, time, channels)`, of symmetric
-            matrices `(batch, n, n)`, or of images `(batch, height, width, channels)`; a
-            `PrototypicalClassifier`; or the name or path of a saved model.
+        model: A `keras.Model`, a `PrototypicalClassifier`, or the name or path of a saved model. A
+            `keras.Model` must have one input: recordings `(batch, time, channels)`, symmetric
+            matrices `(batch, n, n)`, or images `(batch, height, width, channels)`.
         path: Path of the file to write.
         quantization: Type of the weights.
 
@@ -90,8 +93,8 @@ def tflite(
             - `None`: float32 weights. The file is as exact as Keras.
         representative: List of about 100 recordings `(time, channels)`, matrices or images that are
             typical of the inputs on the device, in the units of the model. `"int8"` requires these
-            inputs, because they set the ranges of its activations. For any quantization, some of
-            them are also among the recordings on which the file must agree with Keras.
+            inputs, because they determine the int8 ranges of the activations. For any quantization,
+            the file must also agree with Keras on some of these inputs.
         distance: Distance or name of a distance, for models whose last layer defines no distance.
 
     Returns:
@@ -100,8 +103,8 @@ def tflite(
     Raises:
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
             fit the model, the model has no distance, an operator has no builtin counterpart, or
-            `path` cannot be a regular file. The subclass `parity.ParityError` if the file does not
-            agree with Keras.
+            `path` cannot be a regular file. If the file does not agree with Keras, the error is a
+            `parity.ParityError`.
         TypeError: If a recording is masked, complex or not an array of numbers.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
         OSError: If the file cannot be written.
@@ -175,7 +178,7 @@ def _checked_recordings(representative, encoder, quantization):
         raise ValueError(
             Message(
                 "{representative} is {value}, but it must be a list of arrays: recordings, "
-                "matrices or images. Pass a single array as a list of one.",
+                "matrices or images. Pass a single array as a list with one element.",
                 value=text,
             )
         )
@@ -186,16 +189,16 @@ def _checked_recordings(representative, encoder, quantization):
     elif quantization == "int8":
         raise ValueError(
             Message(
-                "int8 needs {representative}: a list of about 100 arrays (time, channels), or of "
-                "images, such as the device will record. They set the ranges of the numbers in "
-                'the file. {quantization="dynamic"} needs no recordings.'
+                "int8 needs {representative}, a list of about 100 arrays (time, channels) or "
+                "images like those that the device will record. They determine the ranges of the "
+                'numbers in the file. {quantization="dynamic"} needs no recordings.'
             )
         )
     return recordings
 
 
 def _matrix_quantization(quantization):
-    """Returns the quantization for the file of a model of matrices."""
+    """Returns the quantization of the file for a model that takes matrices."""
     if quantization == "int8":
         raise ValueError(
             Message(

@@ -40,7 +40,7 @@ def embed(file: Path, recordings: list[Any]) -> np.ndarray:
 
 
 def distance(file: Path, embeddings: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    """Computes distances of embeddings to a gallery with the signature `distance` of a file.
+    """Computes distances between embeddings and a gallery with the signature `distance` of a file.
 
     Args:
         file: Path of a .tflite file.
@@ -57,7 +57,7 @@ def distance(file: Path, embeddings: np.ndarray, gallery: np.ndarray) -> np.ndar
 
 
 def score(file: Path, embeddings: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
-    """Computes similarities of embeddings to prototypes with the signature `score` of a file.
+    """Computes similarities between embeddings and prototypes with the signature `score` of a file.
 
     Args:
         file: Path of a .tflite file of a classifier.
@@ -113,7 +113,8 @@ def require() -> None:
     """Raises an error if LiteRT is not installed.
 
     Raises:
-        ImportError: If LiteRT is not installed. The message names the extra that installs it.
+        ImportError: If LiteRT is not installed. The message contains the command that installs
+            LiteRT.
     """
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError(
@@ -194,7 +195,7 @@ def _output(outputs):
 
 
 def _arguments(runner, recording):
-    """Returns the arguments of a signature for one input. Recordings also have a length."""
+    """Returns the arguments of a signature for an input, such as a recording and its length."""
     names = runner.get_input_details()
     if "length" in names:
         return {"signal": recording[None], "length": np.array(len(recording), np.int32)}

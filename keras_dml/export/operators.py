@@ -17,7 +17,7 @@ def operators(file: Path) -> list[list[str]]:
         file: Path of the file.
 
     Returns:
-        A list with the names of the operators of each subgraph, in order of execution.
+        List with one list of operator names per subgraph, in order of execution.
     """
     model = _flatbuffer.read(pathlib.Path(file).read_bytes())
     kinds = vars(_flatbuffer.schema().BuiltinOperator)

@@ -21,13 +21,13 @@ class Bounds:
     """Largest differences from Keras that are allowed for a file format.
 
     Attributes:
-        embedding: Root mean square (RMS) difference of embeddings, as a fraction of the RMS of the
-            embeddings by Keras.
-        distance: Largest difference of distances between the same embeddings, as a fraction of the
+        embedding: Root mean square (RMS) difference between embeddings, divided by the RMS of
+            Keras's embeddings.
+        distance: Largest difference between distances of the same embeddings, divided by the
             largest distance.
-        similarity: Largest difference of learned similarities between the same embeddings, as a
-            fraction of the largest similarity. The file format rounds the weights of the similarity
-            and the weights of the encoder in the same way.
+        similarity: Largest difference between learned similarities of the same embeddings, divided
+            by the largest similarity. The file format rounds the weights of the similarity and the
+            weights of the encoder in the same way.
     """
 
     embedding: float
@@ -35,20 +35,22 @@ class Bounds:
     similarity: float = 0.0
 
 
-# The bounds are about twice the differences that we measured on trained encoders of this package
-# (gait: 0.0017, 0.048 and 0.10, with changes in AUC of at most .001). For comparison, a wrong slice
-# or lost weights give a difference of 1. Similarities of LeNets differed by 8e-7, 4e-5, 2e-3 to
-# 6e-3 and 4e-5, and a similarity in int8 by 5e-2. In float32, discriminants of eye movements of
-# 2,350 steps differ from float64 by 4e-5, in Keras and in LiteRT. Other embeddings differ by 1e-6.
+# The bounds are about twice the differences that we measured on trained encoders of this package.
+# For gait, embeddings differed by 0.0017 (float16), 0.048 (dynamic) and 0.10 (int8), and the AUC
+# changed by at most .001. For comparison, a wrong slice or lost weights give a difference of 1. For
+# LeNets, similarities differed by 8e-7 (float32), 4e-5 (float16), 2e-3 to 6e-3 (dynamic) and 4e-5
+# (int8). A similarity that is computed in int8 differed by 5e-2. Embeddings by discriminant
+# analysis of eye movements with 2,350 steps differ by 4e-5 between float32 and float64, in Keras
+# and in LiteRT. The embeddings of other models differ by 1e-6 between float32 and float64.
 BOUNDS: dict[str | None, Bounds] = {
     None: Bounds(1e-4, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
     "dynamic": Bounds(1e-1, 1e-5, 3e-2),
     "int8": Bounds(2e-1, 1e-5, 1e-2),
 }
-# Bounds for models of matrices. Logarithms of singular matrices lose digits (a difference of 2e-4
-# for 93 channels and 12 steps), and so do weights of 16 bits (9e-4). Weights of 8 bits lose the
-# small eigenvalues (0.4).
+# Bounds for models that take matrices. Logarithms of singular matrices lose digits, which gives a
+# difference of 2e-4 with 93 channels and 12 steps. Weights of 16 bits give a difference of 9e-4.
+# Weights of 8 bits give a difference of 0.4, because they lose the small eigenvalues.
 BOUNDS_ON_MATRICES: dict[str | None, Bounds] = {
     None: Bounds(1e-3, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
@@ -87,8 +89,8 @@ def check(
             `classify`. Otherwise None.
 
     Returns:
-        RMS difference of the embeddings of typical recordings, as a fraction of the RMS of the
-        embeddings by Keras.
+        RMS difference between embeddings of typical recordings, divided by the RMS of Keras's
+        embeddings.
 
     Raises:
         ParityError: If a signature returns NaN, or its difference from Keras exceeds the bound.
@@ -102,7 +104,8 @@ def check(
     if classifier is not None:
         expected, bound = classifier.similarity(z, z), bounds.similarity
         check_numbers(file, "similarities", functions["score"](z, z), expected, bound)
-        # The scores use embeddings of the file, because the drift already compares embeddings.
+        # The expected scores are computed from the embeddings of the file, because the drift
+        # already compares embeddings.
         expected = np.asarray(classifier.head_scores(embeddings))
         check_numbers(file, "scores", functions["classify"](trials.recordings), expected, bound)
     return drift
@@ -121,8 +124,8 @@ def check_embeddings(
         bound: Largest allowed drift.
 
     Returns:
-        RMS difference of the embeddings of typical recordings, as a fraction of the RMS of the
-        embeddings by Keras.
+        RMS difference between embeddings of typical recordings, divided by the RMS of Keras's
+        embeddings.
 
     Raises:
         ParityError: If an embedding holds NaN, the knots of quantile functions differ, or the drift
@@ -142,7 +145,7 @@ def check_embeddings(
         raise _parity_error(file, error) from None
     drift = relative_rms(embeddings[: trials.typical], expected[: trials.typical])
     if not drift <= bound:
-        reason = f"its embeddings drift by {drift:.2g} of their RMS, more than {bound}"
+        reason = f"its embeddings drift by {drift:.2g} of their RMS, which is more than {bound}"
         raise _parity_error(file, reason)
     return drift
 
@@ -157,7 +160,7 @@ def check_numbers(
         name: Name of the numbers, for error messages.
         actual: Numbers that the file computed.
         expected: Correct numbers, same shape as `actual`.
-        bound: Largest allowed difference, as a fraction of the largest expected number.
+        bound: Largest allowed difference, divided by the largest expected number.
 
     Raises:
         ParityError: If a number is NaN or infinite, or a difference exceeds the bound.
@@ -169,7 +172,10 @@ def check_numbers(
         np.abs(expected).max(), np.finfo(np.float32).tiny
     )
     if not difference <= bound:
-        reason = f"its {name} differ by {difference:.2g} of the largest, more than {bound}"
+        reason = (
+            f"its {name} differ by {difference:.2g} of the largest value, which is more than "
+            f"{bound}"
+        )
         raise _parity_error(file, reason)
 
 
@@ -220,7 +226,7 @@ def _failure(metric, embeddings):
 
 
 def relative_rms(actual: np.ndarray, expected: np.ndarray) -> float:
-    """Computes the RMS difference of two arrays as a fraction of the RMS of the second array."""
+    """Computes the RMS difference between two arrays, divided by the RMS of the second array."""
     actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
     scale = np.sqrt(np.mean(expected**2))
     return float(np.sqrt(np.mean((actual - expected) ** 2)) / (scale or 1.0))

@@ -1,4 +1,4 @@
-"""Result of an export."""
+"""Defines the result of an export."""
 
 import dataclasses
 import pathlib
@@ -14,12 +14,12 @@ class Export:
         quantization: Type of the weights: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         bytes: Total size of all files in bytes.
         drift: Root mean square (RMS) difference between embeddings of the file and embeddings by
-            Keras, as a fraction of the RMS of the embeddings by Keras. For a TFLite file of a model
-            of matrices, Keras computes in float64.
-        latency_ms: Median time in milliseconds of one call of `embed` for a recording of `steps`
-            time steps. TFLite uses one thread.
+            Keras, divided by the RMS of Keras's embeddings. If the model of a TFLite file takes
+            matrices, Keras computes in float64.
+        latency_ms: Median time of one call of `embed` in milliseconds, for a recording of `steps`
+            time steps. TFLite files run on one thread.
         steps: Number of time steps of the recording that was timed, or number of rows of a matrix.
-            None for an image.
+            If the input is an image, `steps` is None.
         notes: Sentences that say how the file differs from the request, for example in the type of
             its weights or because it contains no thresholds.
     """

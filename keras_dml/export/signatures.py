@@ -1,11 +1,11 @@
-"""Makes the signatures of an exported file, TensorFlow functions with fixed names and shapes.
+"""Makes the signatures of an exported file: TensorFlow functions with fixed names and shapes.
 
 Every file has the signatures `embed` and `distance`. The file of a `PrototypicalClassifier` also
 has `score` and `classify`. `embed` and `classify` receive inputs of the model, which are recordings
 with their lengths, matrices or images (see `keras_dml.inputs`).
 
-Every signature checks its inputs. It returns NaN for an input that breaks the contract of the
-model, and raises an error for a shape that it cannot process.
+Every signature checks its inputs. It returns NaN for an input that violates the input contract of
+the model, and raises an error for a shape that it cannot process.
 """
 
 import contextlib
@@ -38,9 +38,9 @@ def parts(model: keras.Model | Path) -> tuple[Any, ...]:
     """Returns the encoder and the classifier of a model, after checking the encoder.
 
     Args:
-        model: A `keras.Model` with one input of shape `(batch, time, channels)`, `(batch, n, n)` or
-            `(batch, height, width, channels)`; a `keras_dml.models.PrototypicalClassifier`; or the
-            name or path of a saved model.
+        model: A `keras.Model`, a `keras_dml.models.PrototypicalClassifier`, or the name or path of
+            a saved model. A `keras.Model` must have one input of shape `(batch, time, channels)`,
+            `(batch, n, n)` or `(batch, height, width, channels)`.
 
     Returns:
         `(encoder, classifier)`. The classifier is None if the model is only an encoder.
@@ -86,15 +86,15 @@ def for_one(
     """Makes the signatures of a TFLite file, which process one recording or one embedding.
 
     - `embed(signal (1, time, channels), length ())` cuts the recording to its length before the
-      first layer. It therefore needs no mask, and the padding in a fixed buffer of a device has no
-      effect. A model of matrices has `embed(matrix (1, n, n))`, and a model of images has
-      `embed(image (1, height, width, channels))`.
+      first layer. The signature therefore needs no mask, and padding in the fixed buffer of a
+      device has no effect. A model that takes matrices has `embed(matrix (1, n, n))`, and a model
+      that takes images has `embed(image (1, height, width, channels))`.
     - `distance(embedding (1, ...), gallery (n, ...))` returns distances `(n,)`.
     - A classifier also has `score(embedding (1, features), prototypes (n, features))`, which
       returns `similarity (n,)`, and `classify`, which receives the arguments of `embed` and returns
       `scores (classes,)`.
 
-    The signatures return NaN for an input that breaks the contract (see `one_input`).
+    The signatures return NaN for an input that violates the input contract (see `one_input`).
 
     Args:
         encoder: Model that computes embeddings.
@@ -115,10 +115,10 @@ def for_batches(
     """Makes the signatures of a SavedModel, which process any number of recordings of any length.
 
     The signatures are the same as in `for_one`, with a batch axis. `embed(signal (n, time,
-    channels), length (n,))` receives recordings padded to one length, masks the time steps from
-    `length` on, and returns NaN for a recording that breaks the contract. `distance(embedding (n,
-    ...), gallery (m, ...))` and `score` return arrays of shape `(n, m)`, and `classify` returns
-    `(n, classes)`.
+    channels), length (n,))` receives recordings padded to one length, masks all time steps after
+    the first `length` steps, and returns NaN for a recording that violates the input contract.
+    `distance(embedding (n, ...), gallery (m, ...))` and `score` return arrays of shape `(n, m)`,
+    and `classify` returns `(n, classes)`.
 
     Args:
         encoder: Same as in `for_one`.
@@ -160,7 +160,7 @@ def write(module: Any, folder: Path) -> None:
 def _remove_gradient_names(folder):
     """Removes the names of unsaved gradients from a SavedModel.
 
-    Otherwise TensorFlow warns about each name when it loads the SavedModel.
+    TensorFlow would warn about each of these names when it loads the SavedModel.
     """
     from tensorflow.core.protobuf import saved_model_pb2
 
@@ -183,8 +183,8 @@ def _encoder(model):
         raise ValueError(
             f"The inputs of {model.name!r} are {shapes}. An exported model has one input of shape "
             "(batch, time, channels) with a known number of channels, or (batch, height, width, "
-            "channels) with a known size of images. Begin the model with "
-            "`keras.Input((None, channels))`."
+            "channels) with a known size of images. Begin the model with `keras.Input((None, "
+            "channels))`."
         )
     if None in model.output_shape[1:]:
         raise ValueError(
@@ -214,7 +214,7 @@ def _module(encoder, metric, classifier, rows):
         return {"similarity": classifier.similarity(embedding, prototypes)}
 
     def classify(x, mask):
-        # In models of audio the static number of rows is lost.
+        # In models that take audio, TensorFlow loses the static number of rows.
         z = ops.reshape(embedded(x, mask), (rows or -1, *shape))
         scores = classifier.head_scores(z)
         return {"scores": scores if rows is None else scores[0]}
@@ -228,13 +228,17 @@ def _module(encoder, metric, classifier, rows):
         module.score = embedding_pairs(score, shape, "prototypes", rows)
         module.classify = graph(kind, classify, lengths)
         weights += classifier.prototypes_layer.weights
-    # Raw variables: with Keras's own objects the converter writes a file without weights.
+    # The module holds raw variables, because with Keras's own objects the converter writes a file
+    # without weights.
     module.weights = [variable.value for variable in weights]
     return module
 
 
 def _input_shapes(kind, shape, rows):
-    """Returns a dict from the names of arguments to their shapes, with None for any size."""
+    """Returns a dict from the names of arguments to their shapes.
+
+    None in a shape allows any size.
+    """
     shapes = {kind.arguments[0]: (rows, *kind.shape), "embedding": (rows, *shape)}
     return shapes | {"gallery": (None, *shape), "prototypes": (None, *shape)}
 
@@ -259,7 +263,7 @@ def limits(kind: inputs.Signals | inputs.Matrices | inputs.Images) -> Limits | N
         kind: Input kind of the model (see `keras_dml.inputs`).
 
     Returns:
-        `Limits`, or None for a model of matrices or images, which have a fixed size.
+        `Limits`, or None if the model takes matrices or images, which have a fixed size.
     """
     if not isinstance(kind, inputs.Signals):
         return None
@@ -271,7 +275,7 @@ def limits(kind: inputs.Signals | inputs.Matrices | inputs.Images) -> Limits | N
 
 
 def _min_steps(kind, least):
-    """Returns the smallest number of time steps, at least `least`, that gives a finite embedding.
+    """Returns the smallest number of time steps (at least `least`) that gives a finite embedding.
 
     For example, a convolution may need more than one time step, and a spectrum needs a whole frame.
     """
@@ -325,15 +329,16 @@ def function(python: Callable[..., Any], signature: Sequence[Any]) -> Any:
 def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
     """Makes a signature that receives one recording, one matrix or one image.
 
-    The signature cuts a recording to its length before the first layer. It returns NaN if `length`
-    is outside the limits or longer than the signal, or if the input holds NaN or infinity before
-    `length`. It raises an error at run time for a wrong batch size or number of channels. The graph
-    has no static shape, so that it can check the shape that the runtime passes.
+    The signature cuts a recording to its length before the first layer. The signature returns NaN
+    if `length` is outside the limits or longer than the signal, or if the input holds NaN or
+    infinity within the first `length` steps. The signature raises an error at run time if the batch
+    size or the number of channels is wrong. The graph has no static shape, so that it can check the
+    shape that the runtime passes.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
         compute: Function that receives a batch and a mask or None, and returns a dict of outputs.
-        limits: `Limits` of the lengths, or None for matrices and images.
+        limits: `Limits` of the lengths of recordings, or None if the inputs are matrices or images.
     """
     tf = tensorflow()
 
@@ -350,7 +355,7 @@ def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
         signal = tf.reshape(signal, (1, time, channels))
         valid = tf.logical_and(has_shape, _within(limits, length, time))
         if steps is None:
-            # Also for an invalid input, the model needs at least `limits.least` steps.
+            # Even if the input is invalid, the model needs at least `limits.least` steps to run.
             signal = tf.pad(signal, ((0, 0), (0, limits.least), (0, 0)))
             signal = signal[:, : tf.where(valid, length, limits.least)]
         valid = tf.logical_and(valid, tf.reduce_all(_finite(signal)))
@@ -367,13 +372,13 @@ def batches(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
     """Makes a signature that receives recordings padded to one length, matrices or images.
 
     The signature returns NaN for each recording whose length is outside the limits or longer than
-    the signal, and for each recording that holds NaN or infinity before its length. The other
+    the signal, and for each recording that holds NaN or infinity within its length. The other
     recordings of the batch are not affected.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
         compute: Function that receives a batch and a mask or None, and returns a dict of outputs.
-        limits: `Limits` of the lengths, or None for matrices and images.
+        limits: `Limits` of the lengths of recordings, or None if the inputs are matrices or images.
     """
     tf = tensorflow()
 
@@ -412,8 +417,8 @@ def embedding_pairs(compute: Callable[..., Any], shape: Any, second: Any, rows: 
         compute: Function from arrays `(n, ...)` and `(m, ...)` to a dict with one output `(n, m)`.
         shape: Shape of one embedding.
         second: Name of the second argument.
-        rows: Number of embeddings. It is 1 for a TFLite file, whose output has shape `(m,)`, and
-            None for any number.
+        rows: Number of embeddings. Use 1 for a TFLite file, whose output has shape `(m,)`, and None
+            to allow any number.
     """
     tf = tensorflow()
 
@@ -453,7 +458,7 @@ def _all_of_row(x):
 
 
 def _zero_unless(valid, x):
-    """Replaces invalid rows of `x` by zeros, because some layers convert values to integers."""
+    """Replaces invalid rows of `x` by zeros, because some layers cannot convert NaN to integers."""
     return _where(valid, x, 0.0)
 
 

@@ -20,15 +20,15 @@ SEED = 20
 
 @dataclasses.dataclass(frozen=True)
 class Trials:
-    """Inputs of a model and their embeddings by Keras.
+    """Inputs of a model, and the embeddings that Keras computes from them.
 
     Attributes:
         recordings: Arrays `(time, channels)`, `(n, n)` or `(height, width, channels)`.
         embeddings: Embeddings that Keras computed for each recording alone, shape
             `(recordings, ...)`.
         typical: Number of typical recordings, which come first. All later recordings are extreme.
-        timed: Recording for the measurement of latency. It is the longest real recording. Without
-            real recordings, it is the longest generated recording.
+        timed: Recording with which the latency is measured. This is the longest real recording, or
+            the longest generated recording if no real recordings are given.
     """
 
     recordings: list[Any]
@@ -46,8 +46,9 @@ def trials(
         model: A `keras.Model` with one input of shape `(batch, time, channels)`, `(batch, n, n)` or
             `(batch, height, width, channels)`.
         real: Real recordings, which come before the generated recordings.
-        only_real: Whether only the real recordings count as typical. Use True for a file that is
-            calibrated on real recordings, so that its drift is not measured on noise.
+        only_real: Whether only the real recordings, not the generated noise, count as typical. Use
+            True for a file that is calibrated on real recordings, so that its drift is not measured
+            on noise.
 
     Returns:
         `Trials`.
@@ -83,7 +84,7 @@ def examples(
 
 
 def _signals(kind, rng):
-    """Generates noise of several lengths in the units of the model, silence and a constant."""
+    """Generates noise of several lengths, silence, and a constant signal in the model's units."""
     mean, stddev, lengths = _statistics(kind)
     channels = kind.shape[1]
     noise = [
@@ -97,10 +98,10 @@ def _signals(kind, rng):
 def _statistics(kind):
     """Returns the mean and the standard deviation of each channel, and lengths of recordings.
 
-    The statistics come from the normalization layer of the model. If this layer has another number
-    of channels than the recordings, the statistics come from the contract. For audio, the lengths
-    go from the shortest recording with enough frames to one second, or from one window to three
-    windows.
+    The statistics come from the normalization layer of the model. If the number of channels of this
+    layer is not the number of channels of the recordings, the statistics come from the input
+    contract. Audio lengths range from the shortest recording with enough frames to one second, or
+    from one window to three windows.
     """
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
     for layer in kind.model._flatten_layers():
@@ -130,8 +131,8 @@ def _channel_statistics(layer, kind):
 def _matrices(kind, rng):
     """Generates a regular and a singular covariance matrix, a zero matrix and an identity matrix.
 
-    The covariances are computed from white noise. For the regular matrix, the noise has three time
-    steps per channel, and for the singular matrix one time step per eight channels.
+    The covariances are computed from white noise. The noise for the regular matrix has three time
+    steps per channel. The noise for the singular matrix has one time step per eight channels.
     """
     n = kind.shape[0]
     signals = [rng.normal(size=(steps, n)) for steps in (3 * n, n // 8 + 1)]

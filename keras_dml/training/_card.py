@@ -31,8 +31,8 @@ def build_card(
 
     Args:
         about: Fixed part of the card: `name`, `task`, `paper`, `input`, `data`, `limits` and
-            optionally `figures_are`. The texts may contain names of facts in braces, as for
-            `str.format`: `"{images:,} images"`.
+            optionally `figures_are`. The texts may contain names of facts in braces, as in
+            `"{images:,} images"` for `str.format`.
         headline: The card's `headline`.
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, such as the result of `training_record`.
@@ -40,8 +40,8 @@ def build_card(
         thresholds: Rows of the card's `thresholds`. The rows are omitted if the card's
             `test_subjects` is an empty list, because thresholds need people whose recordings were
             not used in training.
-        device_thresholds: Rows of the card's `device_thresholds`. Needed if the exported files
-            compute another distance than the model.
+        device_thresholds: Rows of the card's `device_thresholds`. These rows are needed if the
+            exported files and the model compute different distances.
         data: Further keys of the card's `data`, such as `train_subjects`.
         **facts: Values that replace the names in braces.
 
@@ -98,9 +98,11 @@ def export_row(
     Args:
         exported: The exported file.
         figure: Name of the figure whose change is stored: `"auc"` or `"accuracy"`.
-        change: Figure of the exported file minus the figure of the Keras model. None if unknown.
-        by_distance: If the exported file computes another distance than the model: the part of
-            `change` that comes from this distance. Default: the two distances are the same.
+        change: Figure of the exported file minus the figure of the Keras model. If the change is
+            unknown, `change` is None.
+        by_distance: Part of `change` that comes from the distance, if the exported file and the
+            model compute different distances. If they compute the same distance, `by_distance` is
+            None.
     """
     row = {
         "format": exported.format,
@@ -125,7 +127,7 @@ def versions() -> dict[str, str]:
 
 
 def _format_texts(value, facts):
-    """Replaces names of facts in braces by the facts, in all texts of a nested value."""
+    """Replaces names of facts in braces by the facts in all texts of a nested structure."""
     if isinstance(value, dict):
         return {key: _format_texts(part, facts) for key, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Training with warm-up, cosine decay, progress lines and resumable checkpoints."""
+"""Trains models with warm-up, cosine decay, progress lines and resumable checkpoints."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Optimization:
     Attributes:
         learning_rate: Largest learning rate, at the end of the warm-up.
         warm_up: Number of steps of the warm-up.
-        start: Learning rate of the first step, as a fraction of `learning_rate`.
-        weight_decay: Decoupled weight decay (AdamW). None for no decay.
-        clip_norm: Largest global norm of the gradient. None for no clipping.
+        start: Learning rate of the first step, divided by `learning_rate`.
+        weight_decay: Decoupled weight decay (AdamW). If None, weights do not decay.
+        clip_norm: Largest global norm of the gradient. If None, gradients are not clipped.
         average: Momentum of the exponential moving average (EMA) of the weights. The average
-            replaces the weights at the end of training. None for no averaging.
+            replaces the weights at the end of training. If None, weights are not averaged.
 
     Example:
         >>> schedule = Optimization(1e-2, warm_up=10).schedule(100)
@@ -98,9 +98,9 @@ def fit(
 ) -> Fitted:
     """Trains a model, prints progress, and writes a checkpoint after each epoch.
 
-    If an interrupted training is resumed, the result equals an uninterrupted training: weights,
-    optimizer, random states and batches continue after the last complete epoch. Set Keras's seed
-    before you build the model, and set the seed of the batches separately.
+    If an interrupted training is resumed, the result equals the result of an uninterrupted
+    training, because weights, optimizer, random states and batches continue after the last complete
+    epoch. Set Keras's seed before you build the model, and set the seed of the batches separately.
 
     Args:
         model: A `keras.Model`, trained in place.
@@ -108,10 +108,10 @@ def fit(
             `epoch`. The length of `batches` is the number of steps per epoch.
         steps: Training steps, rounded up to whole epochs.
         optimization: Optimizer and learning rate.
-        folder: Folder of the checkpoint, created if missing. None for no checkpoint.
+        folder: Folder of the checkpoint, created if missing. If None, no checkpoint is written.
         resume: Whether to continue from the checkpoint in `folder`, if a checkpoint exists. If
             False, an existing checkpoint is deleted.
-        callbacks: Further callbacks. These callbacks are called before the checkpoint is saved.
+        callbacks: Further callbacks, which are called before the checkpoint is saved.
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Writes a trained model into a folder of the zoo: model file, golden file, card and page.
+"""Writes the model file, golden file, card and page of a trained model into a folder of the zoo.
 
-Either all files are written or none. `keras_dml.zoo` only reads models. Training recipes and
-exporters use this module to write models. Exporters also add rows to the card.
+Either all files are written or no file is written. `keras_dml.zoo` only reads models. Training
+recipes and exporters use this module to write models. Exporters also add rows to the card.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def publish(
 ) -> dict[str, Any]:
     """Writes a trained model into its folder of the zoo.
 
-    The card's `model`, `embedding` and `golden` are read from the model. The new files are written
-    to a temporary folder, read back, and checked as `zoo.load` and `zoo.check` do. The new files
-    replace the old files only if these checks pass.
+    The values of `model`, `embedding` and `golden` in the card are read from the model. The new
+    files are written to a temporary folder, read back, and checked in the same way as by `zoo.load`
+    and `zoo.check`. The new files replace the old files only if these checks pass.
 
     Args:
         folder: Folder of the model. The name of the folder is the name of the model.
@@ -56,7 +56,7 @@ def publish(
         files: Paths of further files that are copied into the folder.
 
     Returns:
-        The card as written.
+        The card as a dict, as it was written.
 
     Raises:
         ValueError: If the card is incomplete, the written model cannot be read back, or the path of
@@ -106,14 +106,14 @@ def publish(
 
 
 def update(folder: Path, **changes: Any) -> dict[str, Any]:
-    """Changes keys of a published card, and writes the page of the model again.
+    """Changes values in a published card, and writes the page of the model again.
 
     Args:
         folder: Folder of a published model.
         **changes: Keys of the card with their new values, such as `exports=[...]`.
 
     Returns:
-        The card as written.
+        The card as a dict, as it was written.
 
     Raises:
         ValueError: If the changed card is not valid.
@@ -129,7 +129,9 @@ def update(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def _describe_embedding(model, embedding):
-    """Returns the card's `embedding`: its shape, and the name and parameters of the distance."""
+    """Returns the entry `embedding` of the card with its shape and the name and parameters of the
+    distance.
+    """
     distance = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],
@@ -149,7 +151,7 @@ def without_optimizer(model: keras.Model) -> keras.Model:
 
 
 def _tolerance(embedding):
-    """Returns `RELATIVE_TOLERANCE` times the largest value, rounded up to one digit."""
+    """Returns `RELATIVE_TOLERANCE` multiplied by the largest value, rounded up to one digit."""
     wanted = RELATIVE_TOLERANCE * max(1.0, float(np.abs(embedding).max()))
     unit = 10.0 ** np.floor(np.log10(wanted))
     return float(f"{np.ceil(wanted / unit - 1e-9) * unit:.0e}")

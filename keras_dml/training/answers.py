@@ -1,4 +1,4 @@
-"""Accuracy of a classifier with its confidence interval, and comparisons with other methods."""
+"""Computes the accuracy of a classifier with its confidence interval, and compares methods."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ RULE_OF_THREE = 3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers of a classifier, each correct or wrong.
+    """Answers of a classifier, each of which is correct or wrong.
 
     Attributes:
-        right: Whether each answer is correct, shape `(answers,)`.
-        groups: Group of each answer, such as the alphabet of a character. The bootstrap then
-            resamples groups. None for one answer per image.
-        unit: Plural name of the resampled units: `"images"`, `"alphabets"`.
+        right: Boolean array `(answers,)` that is True for each correct answer.
+        groups: Group of each answer, such as the alphabet of a character. With groups, the
+            bootstrap resamples groups. Use None if there is one answer per image.
+        unit: Plural name of the resampled units, such as `"images"` or `"alphabets"`.
     """
 
     right: np.ndarray
@@ -38,8 +38,8 @@ class Answers:
     def rows(self) -> list[dict[str, Any]]:
         """Returns the accuracy with a 95 % confidence interval.
 
-        If the answers have no groups, the interval is the Wilson interval over images. Otherwise
-        the interval comes from a bootstrap over groups.
+        If the answers have no groups, the interval is the Wilson interval over images. If the
+        answers have groups, the interval comes from a bootstrap over groups.
         """
         if self.groups is None:
             test = binomtest(int(self.right.sum()), len(self.right))
@@ -79,14 +79,14 @@ class Answers:
         return row if self.groups is not None else {**row, "mcnemar_p": _mcnemar(gap)}
 
     def _sums(self, values=None):
-        """Returns, for each unit, the sum of the values and the number of answers."""
+        """Returns the sum of the values and the number of answers of each unit."""
         groups = np.arange(len(self.right)) if self.groups is None else self.groups
         codes = np.unique(groups, return_inverse=True)[1]
         values = self.right if values is None else values
         return np.bincount(codes, weights=values), np.bincount(codes)
 
     def _bootstrap(self, values):
-        """Returns the bootstrap interval of the mean of `values`. The units are resampled."""
+        """Returns the interval of the mean of `values` by a bootstrap that resamples the units."""
         sums, counts = self._sums(values)
         rng, size = np.random.default_rng(SEED), sums.size
         drawn = [rng.integers(size, size=size) for _ in range(BOOTSTRAP)]
@@ -98,8 +98,8 @@ def _mcnemar(gap):
     """Returns the two-sided p-value of McNemar's exact test.
 
     Args:
-        gap: For each answer 1 if only the first method is right, -1 if only the second method is
-            right, and 0 otherwise.
+        gap: Array with a number for each answer: 1 if only the first method is right, -1 if only
+            the second method is right, and 0 otherwise.
     """
     first, second = int(np.sum(gap > 0)), int(np.sum(gap < 0))
     return float(binomtest(first, first + second).pvalue) if first + second else 1.0

@@ -1,4 +1,4 @@
-"""Augmentation of batches of recordings `(rows, time, channels)`.
+"""Augments batches of recordings `(rows, time, channels)`.
 
 Some functions simulate the variation between two recordings of a person. Other functions simulate
 additional people.
@@ -41,14 +41,17 @@ def scale(batch: np.ndarray, rng: np.random.Generator, fraction: float) -> np.nd
 
 
 def add_noise(batch: np.ndarray, rng: np.random.Generator, stddev: ArrayLike) -> np.ndarray:
-    """Adds white noise with `stddev` in the channels' units, a number or shape `(channels,)`."""
+    """Adds white noise.
+
+    Its `stddev` is a number or has shape `(channels,)`, in the channels' units.
+    """
     return batch + rng.normal(size=batch.shape) * stddev
 
 
 def mix_channels(
     batch: np.ndarray, rng: np.random.Generator, size: float, together: float = 0.0
 ) -> np.ndarray:
-    """Mixes the channels of both rows of a pair by the same random matrix.
+    """Mixes the channels of the two recordings of each pair by the same random matrix.
 
     The mixing simulates another head or another sensor. Every pair becomes an additional person, so
     an encoder overfits less if the training set has few people. If one matrix mixes all pairs of a
@@ -57,7 +60,8 @@ def mix_channels(
     Args:
         batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Standard deviation of the change of the matrix. 0 for no change.
+        size: Standard deviation of the random change that is added to the identity matrix. With 0,
+            the channels stay the same.
         together: Probability that one matrix mixes the whole batch.
     """
     channels = batch.shape[-1]
@@ -70,7 +74,7 @@ def mix_channels(
 def filter_pairs(
     batch: np.ndarray, rng: np.random.Generator, size: float, taps: int = 5
 ) -> np.ndarray:
-    """Filters all channels of both rows of a pair by the same random filter.
+    """Filters all channels of the two recordings of each pair by the same random filter.
 
     The filter simulates another walker, or another way to carry the sensor. The filter preserves
     the means and thereby gravity, and it commutes with rotations of the sensor.
@@ -78,7 +82,8 @@ def filter_pairs(
     Args:
         batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Standard deviation of the random changes of the filter taps; 0 for no change.
+        size: Standard deviation of the random changes of the filter taps. With 0, the signals stay
+            the same.
         taps: Length of the filter in steps, an odd number.
     """
     change = rng.normal(size=(len(batch) // 2, taps)) * size

@@ -1,4 +1,4 @@
-"""Fits models in closed form: linear discriminants (LDA) of lagged correlations."""
+"""Fits linear discriminant analysis (LDA) to lagged correlations between the channels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,8 @@ from keras_dml.training import fronts
 # limits of a batch: largest number of windows, and largest number of values for long audio windows
 BATCH, BATCH_VALUES = 256, 2**21
 COMPONENTS = 150  # number of principal components from which the discriminants are fitted
-# A correlation that is zero by construction, as between principal axes, varies only by rounding.
+# A correlation that is zero by construction, such as a correlation between principal axes, varies
+# only by rounding.
 LEAST_VARIANCE = 1e-6
 SHRINKAGE = 0.1  # shrinks the within-person covariance toward a multiple of the identity
 
@@ -37,7 +38,7 @@ def correlation_model(
     front: Sequence[keras.layers.Layer] = (),
     means: bool = False,
 ) -> keras.Model:
-    """Fits a model of linear discriminants of lagged correlations.
+    """Fits a model that separates people by linear discriminant analysis of lagged correlations.
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units.
@@ -49,7 +50,8 @@ def correlation_model(
         people: Person of each window.
         lags: Lags of the correlations, in steps.
         count: Largest number of discriminants, see `discriminant_model`.
-        adapt_to: Recordings whose statistics normalize the channels. None for `windows`.
+        adapt_to: Recordings whose statistics normalize the channels. If None, the channels are
+            normalized by the statistics of `windows`.
         front: Fixed layers before the normalization.
         means: Whether to use the means of the channels as features in addition to the correlations.
     """
@@ -94,7 +96,7 @@ def discriminant_model(
 
     Args:
         model: A functional `keras.Model` whose outputs are vectors.
-        windows: Training signals: an array or a list, as in `outputs`.
+        windows: Training signals as an array or a list, see `outputs`.
         people: Person of each window.
         count: Largest number of discriminants. The number of discriminants is always less than the
             number of people, and at most the number of features.
@@ -157,7 +159,7 @@ def discriminant_analysis(
 def linear_weights(
     features: np.ndarray, people: Sequence[Any], count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Computes the kernel and the bias of the first linear discriminants between people.
+    """Computes the kernel and the bias of the first linear discriminants that separate people.
 
     Args:
         features: Features, shape `(windows, features)`.

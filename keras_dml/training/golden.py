@@ -1,4 +1,4 @@
-"""Generates synthetic inputs for golden files, so that these contain no data of people."""
+"""Generates synthetic inputs for golden files, so that golden files contain no personal data."""
 
 from collections.abc import Sequence
 

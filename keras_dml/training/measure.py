@@ -1,4 +1,4 @@
-"""Measures a model on recordings of people: error rates, verification trials and error curves."""
+"""Computes error rates, verification trials and error curves of a model on recordings of people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FRACTION_OF_CARDS = 1.0  # all test people are enrolled, because identifying few
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measurement:
-    """Figures of a model according to the protocols of the papers, and its verification trials.
+    """Figures of a model, computed by the protocols of the papers, and its verification trials.
 
     Attributes:
         figures: Rows of a card's `figures`.
@@ -48,8 +48,7 @@ class Measurement:
         """Returns a card's `baselines`.
 
         Args:
-            methods: Dict `{name: (what, kind, values)}`; `keras_dml.training.pooled.baseline`
-                explains the values.
+            methods: Dict `{name: (what, kind, values)}`, see `keras_dml.training.pooled.baseline`.
         """
         return [pooled.baseline(self.trials, name, *method) for name, method in methods.items()]
 
@@ -79,7 +78,7 @@ def measure_people(distances: np.ndarray, people: People) -> Measurement:
         people: The recordings with their people and sessions.
 
     Returns:
-        `Measurement` with the figures of both protocols and the trials of `latest_against_earlier`.
+        `Measurement` with the results of the functions `figures` and `latest_against_earlier`.
     """
     owners = people.subjects, people.sessions
     return Measurement(
@@ -150,7 +149,8 @@ def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) ->
 def figures(
     distances: np.ndarray, subjects: Sequence[Any], sessions: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """Computes the figures of both protocols, for 1 and for 5 observed recordings.
+    """Computes figures by the paper's protocol and by the stricter session protocol, for 1 and for
+    5 observed recordings.
 
     All test people are enrolled. In the stricter protocol, people with fewer than five recordings
     in their last session are left out of the figures for 5 observed recordings.
@@ -158,7 +158,7 @@ def figures(
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
         subjects: Person of each recording.
-        sessions: Session of each recording, in the order of time.
+        sessions: Session of each recording, as a value that increases with time.
 
     Returns:
         Rows of a card's `figures`.
@@ -184,7 +184,7 @@ def figures(
 def proportion(
     protocol: str, metric: str, value: float, trials: int, **keys: Any
 ) -> dict[str, Any]:
-    """Returns a row of a card's `figures` for a fraction of trials.
+    """Returns a row of a card's `figures` for a metric that is a fraction of trials.
 
     The row contains the binomial standard error of the fraction.
 

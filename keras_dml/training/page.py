@@ -1,4 +1,4 @@
-"""Page of a model in Markdown, rendered from the model's card so that page and card agree."""
+"""Renders the page of a model in Markdown from the model's card, so that page and card agree."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from typing import Any
 
 from keras_dml.zoo import catalog, headline
 
-_NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
+_NOTE = (
+    "<!-- `keras_dml.training` writes this page from card.json. Change the card, not this page. -->"
+)
 _SUBJECTS_SHOWN = 12
 _NEW_CLASSES = (
-    "Classes that `add_classes` adds are recognized less often than the classes of the training. "
-    "`zoo/new_classes.md` in the repository contains measurements, and "
+    "Classes that `add_classes` adds are recognized less often than the classes of the training "
+    "data. `zoo/new_classes.md` in the repository contains measurements, and "
     "`keras_dml.evaluation.generalized_accuracy` measures the difference on your data."
 )
 _MEASURED = (
-    "Each threshold is set on people that were not used to train the model. The interval of "
-    "the FAR holds for as many other people. The interval of the TAR is for a fixed threshold, "
+    "Each threshold is set on people who were not used to train the model. The interval of the FAR "
+    "is for the same number of other people. The interval of the TAR is for a fixed threshold, "
     "whereas the TAR of the main result uses a new threshold in each bootstrap replicate."
 )
 _LARGER = (
     "The number of independent pairs is estimated for each threshold separately. A stricter "
-    "threshold accepts fewer trials, and these show less of the differences between people. If two "
-    "thresholds give different numbers of people for the same FAR, use the larger number."
+    "threshold accepts fewer trials, and these few trials show less of the differences between "
+    "people. If two thresholds give different numbers of people for the same FAR, use the larger "
+    "number."
 )
 _CHANGE_OF_DISTANCE = "change_of_distance"
+NO_UNIT = "1"  # unit of channels that are pure numbers
 HEADS = (
     "The head `sim` is the similarity to the prototypes, and the head `dol` is the auxiliary dense "
     "output layer."
@@ -61,7 +65,10 @@ def render(card: dict[str, Any], images: Sequence[str] = ()) -> str:
 
 def _summary(card):
     task = card["task"][0].upper() + card["task"][1:]
-    return f"{task}. Method: {card['paper']}. {card['model']['parameters']:,} parameters."
+    return (
+        f"{task}. Method: {card['paper']}. The model has {card['model']['parameters']:,} "
+        "parameters."
+    )
 
 
 def _headline(card):
@@ -97,7 +104,7 @@ def _encoder_usage(card):
 
 
 def _classifier_usage(card):
-    """Returns lines of code, which take images as one array and recordings as a list of arrays."""
+    """Returns lines of code that take images as one array and recordings as a list of arrays."""
     if "size" in card["input"]:
         shape = _shape(card, "count")
         return [
@@ -125,27 +132,33 @@ def _input(card):
     described = card["input"]
     extent = catalog.extent_in_words(card)
     if "length" in described and described["length"][1] is None:
-        extent = f"At least {described['length'][0]} time steps at {described['rate_hz']:g} Hz"
+        extent = f"at least {described['length'][0]} time steps at {described['rate_hz']:g} Hz"
     pairs = list(zip(described["channels"], described["units"], strict=True))
     if len(set(described["units"])) == 1:
-        channels = f"{', '.join(described['channels'])}, in {described['units'][0]}"
+        unit = described["units"][0]
+        channels = ", ".join(described["channels"])
+        channels += ", without a unit" if unit == NO_UNIT else f", in {unit}"
     else:
         channels = ", ".join(f"{channel} ({unit})" for channel, unit in pairs)
-    return f"{extent}, as {described['dtype']}. The channels are, in this order: {channels}."
+    return (
+        f"The input has {extent}, as {described['dtype']}. The channels are, in this order: "
+        f"{channels}."
+    )
 
 
 def _embedding(card):
     shape = " × ".join(map(str, card["embedding"]["shape"]))
     rest = {k: v for k, v in card["embedding"].items() if k not in ("shape", "distance")}
-    options = "".join(f", {key} = {value}" for key, value in rest.items())
+    options = ", ".join(f"`{key} = {value}`" for key, value in rest.items())
+    options = f" with {options}" if options else ""
     item = "image" if "size" in card["input"] else "recording"
     if catalog.is_classifier(card):
         return (
             f"An embedding has {shape} numbers per {item}. Embeddings are compared by a learned "
-            f"similarity{options}. A higher similarity means more similar. `keras_dml.distance` "
-            "returns the negative of this similarity."
+            f"similarity{options}. A higher similarity means that two recordings are more similar. "
+            "`keras_dml.distance` returns the negative of this similarity."
         )
-    distance = f"the {card['embedding']['distance']} distance{options}"
+    distance = f"the distance `{card['embedding']['distance']}`{options}"
     if card["embedding"]["distance"] == "cosine":
         distance += ", which is the negative of the cosine"
     return f"An embedding has {shape} numbers per {item}. Embeddings are compared by {distance}."
@@ -159,13 +172,13 @@ def _caption(path):
 def _data(card):
     data = card["data"]
     if card.get("is_own"):
-        measured = "; the figures are cross-validated" if card["figures"] else ""
+        measured = " The figures are from cross-validation." if card["figures"] else ""
         names = data["train_subjects"]
         people = f"{len(names)} people" if "digests" in data else _names(names, "people")
-        division = f"Made with {people}{measured}."
+        division = f"The model was made with {people}.{measured}"
     elif "train_subjects" in data:
         division = (
-            f"Trained on {_names(data['train_subjects'], 'people')}. "
+            f"The model was trained on {_names(data['train_subjects'], 'people')}. "
             f"{_test_people(data['test_subjects'])}"
         )
     else:
@@ -180,15 +193,18 @@ def _data(card):
 def _test_people(names):
     if names:
         return f"Tested on {_names(names, 'people')}."
-    return "No people are reserved for the test: the figures are cross-validated."
+    return "No people are reserved for the test, because the figures are cross-validated."
 
 
 def _classes(data):
     trained, tested = data["train_classes"], data["test_classes"]
     if trained == tested:
-        division = f"Trained and tested on {_names(trained, 'classes')}"
+        division = f"The model was trained and tested on {_names(trained, 'classes')}"
     else:
-        division = f"Trained on {_names(trained, 'classes')}. Tested on {_names(tested, 'classes')}"
+        division = (
+            f"The model was trained on {_names(trained, 'classes')} and tested on "
+            f"{_names(tested, 'classes')}"
+        )
     return f"{division}. {data['split']}"
 
 
@@ -203,12 +219,15 @@ def _recipe(card):
     versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
     duration = f"{recipe['minutes']:g} minutes" if recipe["minutes"] else "under 0.1 minutes"
     is_without_folds = not card.get("is_own") and card["data"].get("test_subjects") == []
-    what = (
-        "this file without the models of the cross-validation" if is_without_folds else "this file"
+    note = (
+        " The duration is for the model file without the models of the cross-validation."
+        if is_without_folds
+        else ""
     )
     return (
-        f"```\n{recipe['command']}\n```\n\nThis command made {what} in {duration} on "
+        f"```\n{recipe['command']}\n```\n\nThis command made the model file in {duration} on "
         f"{recipe['date']}, with seed {recipe['seed']}{f' and {versions}' if versions else ''}."
+        f"{note}"
     )
 
 
@@ -274,7 +293,7 @@ def _range_of_folds(row):
 
 
 def thresholds(card: dict[str, Any]) -> str:
-    """Returns the sections about the thresholds of a card; an empty string without thresholds."""
+    """Returns the sections about a card's thresholds, or an empty string if there are none."""
     device = card.get("device_thresholds", [])
     sections = []
     if card["thresholds"]:
@@ -315,11 +334,7 @@ def _threshold_section(title, rows_of_card, card):
     unit = card.get("headline", {}).get("unit", "people")
     certificates = [_certificate(row, unit) for row in rows_of_card if "certificate" in row]
     within = [
-        f"In trials between {part['confounder']}, the threshold for a FAR of "
-        f"{100 * row['far']:g} % has a FAR of "
-        f"{catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
-        for row in rows_of_card
-        for part in row.get("within", ())
+        _rate_within(row["far"], part) for row in rows_of_card for part in row.get("within", ())
     ]
     larger = [_LARGER] if len(certificates) > 1 else []
     tries = _tries([row for row in rows_of_card if "best_of_tries" in row])
@@ -327,6 +342,22 @@ def _threshold_section(title, rows_of_card, card):
     if catalog.is_classifier(card):
         return f"{section}\n\nA distance is the negative of the similarity of the head `sim`."
     return section
+
+
+def _rate_within(far, part):
+    """Describes the false accept rate between people who have the same value of a confounder.
+
+    Args:
+        far: False accept rate for which the threshold was set.
+        part: Entry of `within` in a card's `thresholds`.
+    """
+    bounds = part["far_ci95"]
+    measured = catalog.with_interval(part["far"], bounds).partition(" [")[0]
+    return (
+        f"A threshold set for a FAR of {100 * far:g} % gave a measured FAR of {measured} (95 % "
+        f"interval: {catalog.percents(bounds)}) in {part['trials']:,} trials between "
+        f"{part['confounder']}."
+    )
 
 
 def _tries(rows):
@@ -338,10 +369,10 @@ def _tries(rows):
         return []
     measured = rows[0]["best_of_tries"]
     return [
-        f"If a person may try {measured['tries']} times and one accepted recording is enough, FAR "
-        f"and TAR rise. The TAR in the following table is measured on the {measured['people']} "
-        f"people, and the FAR on the {measured['pairs']:,} pairs of people, with "
-        f"{measured['tries']} recordings or more:",
+        f"FAR and TAR rise if a person may try {measured['tries']} times and one accepted "
+        "recording is enough. In the following table, the TAR is measured on "
+        f"{measured['people']} people, and the FAR on {measured['pairs']:,} pairs of people. Only "
+        f"people and pairs with {measured['tries']} recordings or more are used:",
         markdown_table(catalog.TRIES, map(catalog.tries_in_words, rows)),
     ]
 
@@ -363,20 +394,20 @@ def _certificate(row, unit):
         f"The threshold for a FAR of {100 * row['far']:g} % was set with the trials of "
         f"{row['people']} {unit}. These trials carry as much information as "
         f"{certificate['independent']:,.0f} independent pairs of {unit}. "
-        f"The 95 % confidence interval of the FAR on as many other {unit} is "
-        f"{catalog.percents(certificate['ci95'])}. {row['people']} such {unit} are enough to set "
-        f"a threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
+        f"For the same number of other {unit}, the 95 % confidence interval of the FAR is "
+        f"{catalog.percents(certificate['ci95'])}. {row['people']} {unit} are enough to set a "
+        f"threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
         f"{f' {needed}' if needed else ''}"
     )
 
 
 def rounded_up(rate: float) -> str:
-    """Returns a supported rate in percent, rounded up to one digit."""
+    """Formats a rate as a percentage that is rounded up to one digit after the decimal point."""
     return f"{math.ceil(1000 * rate - 1e-9) / 10:g} %"
 
 
 def exports(card: dict[str, Any]) -> str:
-    """Returns the section about exported files. Empty if the card has no exported files."""
+    """Returns the section about exported files, or an empty string if the card has none."""
     if not card["exports"]:
         return ""
     change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])
@@ -400,13 +431,13 @@ def exports(card: dict[str, Any]) -> str:
         return section
     warning = " The thresholds above do not apply to TFLite files." if card["thresholds"] else ""
     if card.get("device_thresholds"):
-        warning = " The thresholds of TFLite files are above."
+        warning = " Thresholds for TFLite files are listed above."
     metric = title.removeprefix("change in ")
     return (
         f"{section}\n\nA TFLite file computes tangent vectors, which are compared by the "
-        f"log-Euclidean distance.{warning} The {title} in the table is relative to Keras with the "
-        f"log-Euclidean distance. The log-Euclidean distance itself changes the {metric} by "
-        f"{changes[0]:+.4f}."
+        f"log-Euclidean distance.{warning} The {title} in the table is measured against the "
+        "Keras model with the log-Euclidean distance. Replacing the model's own distance by the "
+        f"log-Euclidean distance changes the {metric} by {changes[0]:+.4f}."
     )
 
 
@@ -419,7 +450,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str
 
     Args:
         columns: Headings.
-        rows: Sequences of cells, as many as columns.
+        rows: Sequences of cells. Each row has as many cells as there are columns.
     """
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

@@ -1,4 +1,4 @@
-"""Recordings of people, and their division between training and testing."""
+"""Holds recordings of people, and divides them between training and testing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class People:
     Attributes:
         signals: List of arrays `(time_i, channels)`, in the sensor's units.
         subjects: Person of each recording.
-        sessions: Session of each recording. Sessions of a person sort in the order of time.
+        sessions: Session of each recording, as a value that increases with time.
 
     Example:
         >>> walks = People([np.zeros((9, 3))] * 3, ["ann", "ann", "bob"], [1, 2, 1])
@@ -75,7 +75,7 @@ class People:
         Recordings at every tempo except 1 are labeled as additional people.
 
         Args:
-            tempos: Factors of the speed. A factor of 1.1 is 10 % faster.
+            tempos: Factors of the speed. A factor of 1.1 makes recordings 10 % faster.
         """
         result = People([], [], [])
         for tempo in tempos:
@@ -88,7 +88,12 @@ class People:
         return result
 
     def at_least(self, steps: int, recordings: int) -> People:
-        """Removes recordings shorter than `steps`, then people with fewer than `recordings`."""
+        """Removes short recordings, and then people with too few recordings.
+
+        Args:
+            steps: Smallest number of time steps of a recording.
+            recordings: Smallest number of recordings of a person.
+        """
         long = self.take([len(signal) >= steps for signal in self.signals])
         names, counts = np.unique(long.subjects, return_counts=True)
         return long.select(set(names[counts >= recordings]))
@@ -98,7 +103,7 @@ class People:
 
         Args:
             files: File of each recording. If a person has several files, all recordings of a file
-                go to the same session. Default: each recording is a file.
+                go to the same session. By default, each recording is a separate file.
         """
         sessions, subjects = np.array(self.sessions), np.array(self.subjects)
         for subject in set(self.subjects):
@@ -110,7 +115,7 @@ class People:
 
 
 def _middle(count, files):
-    """Returns the index nearest to the middle at which a new file begins. Default: the middle."""
+    """Returns the start of a file that is nearest to the middle, or the middle if there is none."""
     starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
     return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 

@@ -19,9 +19,12 @@ BOOTSTRAP = 1000  # replicates
 TRIES = 3  # number of tries per person for `best_of_tries`
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 OTHER_PROBES = "other probes"
-TRIALS = "each recording of a person's last session against everybody's earlier ones"
+TRIALS = (
+    "each recording of a person's last session is compared with the earlier recordings of all "
+    "people"
+)
 BLOCKS, DAYS = "blocks", "days"
-SCORE = "least distance to the recordings enrolled"
+SCORE = "smallest distance to the enrolled recordings"
 
 
 def rows(trials: Trials) -> list[dict[str, Any]]:
@@ -101,11 +104,12 @@ def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike)
 def thresholds(
     trials: Trials, groups: Mapping[str, Mapping[Any, Any]] | None = None
 ) -> list[dict[str, Any]]:
-    """Computes a card's `thresholds`. Rates that need more trials are omitted.
+    """Computes a card's `thresholds`. The result omits rates for which there are too few trials.
 
     Args:
-        trials: Trials of the published model, of people whose recordings were not used in training.
-        groups: Known confounders, such as `{"people of one sensor type": {person: type}}`. For each
+        trials: Trials of the published model with people whose recordings were not used in
+            training.
+        groups: Known confounders, such as `{"people of the same sex": {person: sex}}`. For each
             confounder, the FAR between people of the same group is measured too. People without a
             group have the value None.
 
@@ -133,14 +137,15 @@ def carried_thresholds(
         words: Text that explains these thresholds. The card stores the text as `carried`.
 
     Returns:
-        List of dicts like those of `thresholds`.
+        List of dicts with the same keys as the result of `thresholds`, and with `carried`.
     """
     rows = thresholds(trials)
     return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
 
 
 def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict[str, Any]:
-    """Computes the card's `imposters`: mean and standard deviation of the scores of false claims.
+    """Computes the card's `imposters`, the mean and standard deviation of the scores of false
+    claims.
 
     Args:
         trials: Trials of people whose recordings were not used in training.
@@ -165,10 +170,10 @@ def certificate(
 
     Returns:
         Dict of `ci95`, `independent`, `strictest` and `people_needed`. `ci95` is the 95 % interval
-        of the rate on equally many other people. `independent` is the number of independent pairs
-        of people that carry as much information as the trials. `strictest` is the lowest rate that
-        this number of pairs supports. `people_needed` has the smallest and the largest number of
-        people needed for `far` and for `far / 10`, if these rates are lower than `strictest`.
+        of the rate for the same number of other people. `independent` is the number of independent
+        pairs of people that carry as much information as the trials. `strictest` is the lowest rate
+        that this number of pairs supports. `people_needed` has the smallest and the largest number
+        of people needed for `far` and for `far / 10`, if these rates are lower than `strictest`.
     """
     return {
         "ci95": list(map(float, certified.ci95)),
@@ -206,7 +211,9 @@ def _threshold(trials, far, groups):
 
 
 def _tries(trials, value):
-    """Returns error rates for people who try several times. Empty if probes are too few."""
+    """Returns error rates for people who try several times, or an empty dict if there are too few
+    probes.
+    """
     pairs = np.stack([_codes(side) for side in trials.people])
     for rows in (trials.genuine, ~trials.genuine):
         if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:

@@ -19,7 +19,7 @@ def write_json(path: pathlib.Path, content: Any) -> pathlib.Path:
 
     Args:
         path: Path of the file.
-        content: A value of numbers, strings, lists and dicts.
+        content: A value that consists of numbers, strings, lists and dicts.
     """
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
@@ -29,7 +29,7 @@ class Runs:
     """Folder with one result file per run.
 
     A file contains the settings and the result of a run. The file name contains a digest of the
-    settings, so runs with other settings or other data have other files. Files are written
+    settings, so runs with different settings or data have different files. Files are written
     atomically, so an interrupted run leaves no partial file.
 
     Args:
@@ -44,8 +44,8 @@ class Runs:
         """Returns the path of a run's file.
 
         Args:
-            settings: Dict of numbers, strings, lists and dicts. If it has a key `"name"`, the file
-                name begins with the value of this key.
+            settings: Dict of numbers, strings, lists and dicts. If the dict has a key `"name"`, the
+                file name begins with the value of this key.
         """
         text = json.dumps(settings, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -64,13 +64,13 @@ class Runs:
             return None
         except (KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Delete it to repeat the run."
+                f"{path} is damaged ({error}). Delete the file to repeat the run."
             ) from error
 
     def make(
         self, plan: Sequence[dict[str, Any]], run: Callable[[dict[str, Any]], Any], description: str
     ) -> list[Any]:
-        """Returns the results of all runs of a plan, in order. Does not repeat finished runs.
+        """Returns the results of all runs of a plan, in order. Finished runs are not repeated.
 
         Args:
             plan: List of settings. Equal settings are run only once.
@@ -78,7 +78,8 @@ class Runs:
             description: Short description of the work, shown with the progress.
 
         Raises:
-            ValueError: If the path of a result is a folder. Raised before the first run.
+            ValueError: If the path of a result is a folder. The error is raised before the first
+                run.
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:

@@ -1,4 +1,4 @@
-"""Verification trials, computed from distances between recordings of people."""
+"""Computes verification trials from distances between recordings of people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Trials:
     All arrays have shape `(trials,)`.
 
     Attributes:
-        scores: Distances. A smaller distance means more similar.
+        scores: Distances between probes and claimed people. The distances are smaller for more
+            similar recordings.
         probes: Person of the probe.
         claims: Claimed person. A trial is genuine if the probe comes from the claimed person.
         recordings: Index of the probe recording.
@@ -70,8 +71,9 @@ class Trials:
         """Returns the same trials with the scores of another method.
 
         Args:
-            values: Scores, shape `(trials,)`; smaller is closer. If `layout` is set, distances
-                between all recordings, shape `(recordings, recordings)`, are accepted too.
+            values: Scores `(trials,)`, which are smaller for more similar recordings. If `layout`
+                is set, distances between all recordings, shape `(recordings, recordings)`, are
+                accepted too.
 
         Raises:
             ValueError: If the values have another shape.
@@ -96,7 +98,7 @@ def latest_against_earlier(
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
         subjects: Person of each recording.
-        sessions: Session of each recording, in the order of time.
+        sessions: Session of each recording, as a value that increases with time.
     """
     probes = is_last_session(subjects, sessions)
     return _latest(distances[np.ix_(probes, ~probes)], probes, subjects, sessions)
@@ -133,7 +135,7 @@ def is_last_session(subjects: Sequence[Any], sessions: Sequence[Any]) -> np.ndar
 
     Args:
         subjects: Person of each recording.
-        sessions: Session of each recording, in the order of time.
+        sessions: Session of each recording, as a value that increases with time.
     """
     subjects, sessions = np.asarray(subjects), np.asarray(sessions)
     last = {name: sessions[subjects == name].max() for name in set(subjects.tolist())}

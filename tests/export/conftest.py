@@ -1,4 +1,4 @@
-"""Fixtures with models for tests of exports: small models and the encoder for devices."""
+"""Contains fixtures for tests of exports: small models and the encoder for devices."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def build(head, *, steps=None, convolution=layers.MaskedConv1D):
 
 
 def lived_in(model):
-    """Sets the statistics and slopes of a model to values that differ from the initial values."""
+    """Changes statistics and slopes of a model, so that they differ from their initial values."""
     rng = np.random.default_rng(3)
     steps, channels = model.inputs[0].shape[1:]
     for _ in range(8):
@@ -66,7 +66,7 @@ CLASSES, FEATURES, SIDE = 3, 6, 8
 
 @pytest.fixture(scope="session")
 def images():
-    """Draws noisy images with bright rows, bright columns or neither, and labels."""
+    """Draws noisy images with bright rows, bright columns or no pattern, and their labels."""
     rng = np.random.default_rng(11)
     labels = np.arange(48) % CLASSES
     actual = rng.uniform(0, 0.3, size=(len(labels), SIDE, SIDE, 1)).astype(np.float32)
@@ -111,7 +111,7 @@ def speaker():
 
 
 def voice(length, seed=0, loudness=0.1):
-    """Draws a hum with noise, shape `(length, 1)`."""
+    """Draws a humming tone with noise, shape `(length, 1)`."""
     rng = np.random.default_rng(seed)
     hum = np.sin(2 * np.pi * rng.uniform(80, 300) * np.arange(length) / 16000)
     return (loudness * (hum + 0.1 * rng.normal(size=length)))[:, None].astype(np.float32)

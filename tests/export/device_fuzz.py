@@ -3,7 +3,7 @@
     python -m tests.export.device_fuzz build/export/*.tflite --calls 1000
 
 The script prints a row for each file with the number of calls, the number of crashes, and the
-numbers of expected and actual outcomes. An outcome is NaN, finite, or refused.
+numbers of expected and actual outcomes. Each outcome is one of three: NaN, finite, or refused.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Calls a .tflite file with inputs that break its contract: `fuzz_worker.py FILE FIRST LAST SEED
-LEAST MOST`.
+"""Calls a .tflite file with inputs that break its contract. Usage: `fuzz_worker.py FILE FIRST LAST
+SEED LEAST MOST`.
 
-The script prints the number of each call before the call, and the outcome after the call. If a call
-crashes this process, the parent process therefore knows which call. The script needs only NumPy and
+The script prints the number of each call before the call, and the outcome after the call. Therefore
+the parent process knows which call crashed this process. The script needs only NumPy and
 ai-edge-litert.
 """
 
@@ -68,7 +68,7 @@ def outcome(embed, distance, inputs, gallery):
 
 
 class Recordings:
-    """Generator of random recordings `(1, time, channels)` and their lengths."""
+    """Generator that draws random recordings, shape `(1, time, channels)`, and their lengths."""
 
     def __init__(self, shape, least, most):
         self.channels, self.least = shape[-1], least

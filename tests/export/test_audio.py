@@ -1,4 +1,4 @@
-"""Tests exports of models of raw audio, whose mel bands stay in float."""
+"""Tests exports of models that take raw audio. Their mel bands must stay in float."""
 
 import timeit
 
@@ -51,7 +51,7 @@ def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
 
 @pytest.mark.slow
 def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
-    """Tests a model that has a mask inside, matrices and a learned similarity."""
+    """Tests a model that computes a mask, covariance matrices and a learned similarity."""
     keras.utils.set_random_seed(4)
     audio = keras.Input((None, 1))
     x = layers.LogMel(12, min_frames=20)(audio)
@@ -68,7 +68,9 @@ def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
 
 
 def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
-    """Tests a long sum of squares, in which rounding errors would change the gain by 1e-5."""
+    """Tests a recording so long that rounding errors in its sum of squares could change the gain by
+    1e-5.
+    """
     audio = keras.Input((None, 1))
     louder = layers.MinimumLevel(10.0)(audio)
     model = keras.Model(audio, layers.SequencePooling("max")(louder))
@@ -92,7 +94,9 @@ def speech_classifier():
 
 
 def recordings_with_silence():
-    """Draws speech with zeros, noise, a click and an offset before, after and within the speech."""
+    """Draws synthetic speech. Before, after and within the speech there are zeros, noise, a click
+    and an offset.
+    """
     noise = np.random.default_rng(4).normal(scale=1e-3, size=(24_000, 1)).astype("float32")
     zeros, first, second = np.zeros((48_000, 1), "float32"), sound(12_000, 1), sound(9_000, 2)
     click = zeros.copy()
@@ -139,7 +143,9 @@ def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp
 
 @pytest.mark.slow
 def test_silence_costs_no_time_on_a_device(speech_classifier, tmp_path):
-    """Tests that a recurrent network after `SilenceRemoval` needs no more time for silence."""
+    """Tests that silence in a recording does not make a recurrent network after `SilenceRemoval`
+    slower.
+    """
     file = export.tflite(speech_classifier, tmp_path / "speech.tflite", None).path
     speech = sound(16_000, 1)
     padded = np.concatenate([speech, np.zeros((320_000, 1), "float32")])

@@ -1,6 +1,7 @@
 """Tests exported classifiers of images and audio.
 
-The tests compute scores with prototypes of the caller and with prototypes of the model.
+The tests compute scores with prototypes that the caller passes and with the prototypes of the
+model.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ SIGNATURES = {
 
 @pytest.fixture(scope="module")
 def exported(classifier, images, tmp_path_factory):
-    """Returns a function from a quantization to the file of the classifier of images."""
+    """Returns a function that takes a quantization and returns the exported image classifier."""
     folder = tmp_path_factory.mktemp("classifier")
     made = {}
 
@@ -67,7 +68,7 @@ def runner(made, signature):
 
 
 def float_outputs(made, signature):
-    """Returns the operator names of a signature, and whether the output of each is float."""
+    """Returns the operator names of a signature, and for each one whether its output is float."""
     place, graph = operators.subgraph(made.path, signature)
     float32 = _flatbuffer.schema().TensorType.FLOAT32
     kinds = [graph.tensors[op.outputs[0]].type == float32 for op in graph.operators]
@@ -175,7 +176,9 @@ def test_a_saved_model_takes_batches(served, classifier, images):
 
 
 def test_saved_model_loads_without_messages(served, caplog):
-    """Tests that no gradient names remain, because TensorFlow would warn about them."""
+    """Tests that the SavedModel contains no names of gradients, because TensorFlow would warn about
+    them.
+    """
     tf.saved_model.load(str(served))
     assert not caplog.messages
 
@@ -229,7 +232,7 @@ def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
 
 
 def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
-    with pytest.raises(ValueError, match="no distance.*`distance`"):
+    with pytest.raises(ValueError, match="define a distance.*`distance`"):
         export.tflite(classifier.encoder, tmp_path / "plain.tflite")
     made = export.tflite(classifier.encoder, tmp_path / "plain.tflite", None, distance="cosine")
     names = Interpreter(model_path=str(made.path)).get_signature_list()

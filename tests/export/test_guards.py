@@ -27,7 +27,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def embed(model, tmp_path_factory):
-    """Returns a function from a quantization to the signatures of a file."""
+    """Returns a function that takes a quantization and returns the exported file's signatures."""
     folder, made = tmp_path_factory.mktemp("guards"), {}
 
     def runners(quantization):

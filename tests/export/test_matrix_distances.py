@@ -1,4 +1,6 @@
-"""Tests distances of matrices in exported files, which are computed or replaced on devices."""
+"""Tests distances between matrices in exported files. A device computes either the distance of the
+model or a replacement.
+"""
 
 import functools
 
@@ -13,7 +15,7 @@ from tests.geometry import matrices
 
 
 class Frobenius(distances.Distance):
-    """Distance of matrices whose implementation for devices differs by `error`."""
+    """Distance between matrices. Its implementation for devices has the error `error`."""
 
     rank = 3
     embeddings = "matrices"

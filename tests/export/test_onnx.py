@@ -60,9 +60,10 @@ def expected(model, recording):
 
 
 def assert_answers(model, answer):
-    """Compares a function with Keras, and tests that it returns NaN for a time step with NaN.
+    """Tests that a function gives the same output as Keras, and returns NaN if a time step has NaN.
 
-    Models with a maximum are not tested with NaN, because the maximum of ONNX Runtime ignores NaN.
+    Models that compute a maximum are not tested with NaN, because the maximum in ONNX Runtime
+    ignores NaN.
     """
     for steps in STEPS:
         recording = sample(steps, CHANNELS, steps)
@@ -76,7 +77,9 @@ def assert_answers(model, answer):
 
 
 def with_arithmetic_selects(model):
-    """Returns the graph of a model as a function whose `Select` operators are as in tf2onnx."""
+    """Returns the graph of a model as a function, after converting its `Select` operators as
+    tf2onnx does.
+    """
     spec = tf.TensorSpec((1, None, CHANNELS), tf.float32, "signal")
     traced = tf.function(lambda x: model(x, training=False)).get_concrete_function(spec)
     frozen = convert_variables_to_constants_v2(traced)

@@ -31,7 +31,7 @@ def measured(images):
 
 @pytest.fixture
 def recipe(images, monkeypatch, tmp_path):
-    """Adds a recipe of a model `pictures` whose examples are available."""
+    """Adds a recipe for a model `pictures`, and makes the examples of the recipe available."""
     made = types.ModuleType("zoo.pictures.train")
     made.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
     monkeypatch.setitem(sys.modules, "zoo.pictures.train", made)
@@ -65,7 +65,7 @@ def test_file_of_matrices_is_measured_by_the_device_distance():
 
 
 def test_vectors_of_matrices_are_compared_by_their_distance(monkeypatch, rng):
-    """Tests a model of matrices whose embeddings are vectors that are compared by their angles."""
+    """Tests a model that takes matrices and returns vectors, which are compared by their angles."""
     directions = rng.standard_normal((2, 6))
     lengths = rng.permutation(np.geomspace(0.01, 100, 12))[:, None]
     z = lengths * (np.repeat(directions, 6, axis=0) + 0.01 * rng.standard_normal((12, 6)))
@@ -111,7 +111,7 @@ def test_the_scripts_write_the_change_in_accuracy_into_the_card(
 def folds(monkeypatch, tmp_path, rng):
     """Adds a cross-validation of a model `tiny` with two networks.
 
-    The networks are measured on different matrices.
+    Each network is measured on other matrices.
     """
     keras.utils.set_random_seed(4)
     networks = [models.spdnet((5, 3), output="spd") for _ in range(2)]

@@ -1,4 +1,6 @@
-"""Tests the recordings that calibrate an int8 file and on which the file must agree with Keras."""
+"""Tests the recordings that calibrate an int8 file. The file must agree with Keras on these
+recordings.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ def test_a_representative_recording_that_does_not_fit_is_named(small, tmp_path):
 
 @pytest.mark.parametrize("shape", [(30, CHANNELS), (2, 2, 30, CHANNELS)])
 def test_single_array_is_refused(small, tmp_path, shape):
-    with pytest.raises(ValueError, match=r"`representative` is .*a list of arrays.*list of one"):
+    with pytest.raises(ValueError, match=r"`representative` is .*a list of arrays.*one element"):
         export.tflite(small, tmp_path / "model.tflite", "int8", np.zeros(shape, np.float32))
 
 

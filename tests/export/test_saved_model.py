@@ -190,7 +190,9 @@ def test_saved_model_with_other_files_is_not_replaced(exported, tmp_path, name):
 
 
 def test_all_written_files_may_be_replaced(exported, loaded):
-    """Tests that the package recognizes all files of a SavedModel, including assets."""
+    """Tests that the package recognizes all files of a SavedModel, including assets, and may
+    replace them.
+    """
     assert _files.replaceable_saved_model(exported.path) == exported.path
 
 

@@ -14,7 +14,8 @@ from keras_dml.models.copies import in_float64
 
 HDM05_BYTES = 300_000
 REGULAR, SINGULAR = 1e-4, 1e-3
-# Norm of a matrix divided by epsilon. float32 has seven digits, of which the floor needs two.
+# Norm of a matrix, divided by epsilon. float32 has seven digits, and the smallest eigenvalue needs
+# two of them.
 WIDEST = 1e5
 
 

@@ -17,7 +17,7 @@ EDGE_BYTES = 180_000
 
 @pytest.fixture(scope="module")
 def exported(edge, tmp_path_factory):
-    """Returns a function from a quantization to the export of the edge encoder."""
+    """Returns a function that takes a quantization and returns the exported edge encoder."""
     folder = tmp_path_factory.mktemp("edge")
     made = {}
 

@@ -1,4 +1,4 @@
-"""Tests that every model of the zoo can be exported with default options and no recordings."""
+"""Tests that every model of the zoo can be exported with default options and without recordings."""
 
 import numpy as np
 import pytest

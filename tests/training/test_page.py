@@ -53,7 +53,7 @@ def test_changes_by_distance_and_by_file_are_separate():
     assert "thresholds" not in page.exports({"thresholds": [], "exports": [row]})
     moved = {"thresholds": [], "exports": [row | {"change_of_distance": 0.0214}]}
     section = page.exports(moved)
-    assert "+0.0001" in section and "itself changes the AUC by +0.0214" in section
+    assert "+0.0001" in section and "log-Euclidean distance changes the AUC by +0.0214" in section
     assert "thresholds" not in section
     assert "thresholds above do not apply to TFLite files" in page.exports(
         {**moved, "thresholds": [{}]}
@@ -70,8 +70,8 @@ def test_a_threshold_gives_the_supported_rates():
     section = page.thresholds({**card, "thresholds": [row]})
     assert (
         "The threshold for a FAR of 1 % was set with the trials of 36 people. These trials carry "
-        "as much information as 170 independent pairs of people. The 95 % confidence interval "
-        "of the FAR on as many other people is 0.2 to 3.1 %. 36 such people are enough "
+        "as much information as 170 independent pairs of people. For the same number of other "
+        "people, the 95 % confidence interval of the FAR is 0.2 to 3.1 %. 36 people are enough "
         "to set a threshold for a FAR of 1.8 % or more. A threshold for a FAR of 0.1 % "
         "needs an estimated 134 to 6,000 people."
     ) in section
@@ -88,7 +88,7 @@ def test_a_page_gives_the_rates_of_repeated_tries():
     assert "3 times" not in page.thresholds(card)
     row = CARD["thresholds"][0] | {"best_of_tries": tries}
     section = page.thresholds({**card, "thresholds": [row]})
-    assert "may try 3 times" in section and "14 people, and the FAR on the 1,056 pairs" in section
+    assert "may try 3 times" in section and "14 people, and the FAR on 1,056 pairs" in section
     assert "| 1 % | 0.9 % | 2.1 % [1.0 to 5.0] | 91.0 % | 98.0 % [90.0 to 100.0] |" in section
 
 

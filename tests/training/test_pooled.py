@@ -66,7 +66,7 @@ def test_a_threshold_has_both_rates_with_intervals_and_what_was_enrolled(claims)
     assert row["tar"] == accepted[claims.genuine].mean()
     assert row["tar_ci95"][0] < row["tar"] < row["tar_ci95"][1]
     assert (row["people"], row["enrolled"], row["trials"]) == (12, 3, 264)
-    assert row["score"] == "least distance to the recordings enrolled"
+    assert row["score"] == "smallest distance to the enrolled recordings"
 
 
 def test_a_threshold_is_certified_by_its_people(claims):

@@ -77,5 +77,5 @@ def test_other_settings_are_another_run_whatever_the_order_of_keys(tmp_path):
 def test_a_damaged_file_is_named_with_what_to_do(tmp_path):
     runs = Runs(tmp_path)
     runs.path(PLAN[0]).write_text('{"settings": ')
-    with pytest.raises(ValueError, match=r"a-\w+\.json is damaged .*Delete it"):
+    with pytest.raises(ValueError, match=r"a-\w+\.json is damaged .*Delete the file"):
         runs.make(PLAN, counting([]), "count")

@@ -1,1 +1,1 @@
-"""Training on your own recordings: checks, closed-form methods, networks and a leaderboard."""
+"""Trains models on your own recordings, compares several methods, and writes a leaderboard."""

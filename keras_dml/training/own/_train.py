@@ -41,8 +41,11 @@ from keras_dml.training.own.trainings import (
 )
 from keras_dml.training.people import People
 
-CAPTION = "Later recordings compared with earlier ones, by models not trained on these people."
-SLOWER = "since the machine became too slow for it during the training"
+CAPTION = (
+    "Later recordings are compared with earlier recordings by models that were not trained "
+    "on these people."
+)
+SLOWER = "because the machine became too slow for it during the training"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,16 +55,18 @@ class Trained:
     Attributes:
         folder: Folder of the model, for `keras_dml.zoo.load`.
         method: Name of the method that the model uses.
-        leaderboard: Results of the methods: one dict per method, the best method first. The keys
+        leaderboard: List with the results of each method as a dict, the best method first. The keys
             are `method`, `what`, `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the 95 % intervals
-            over people (`eer_ci95` and so on), and `seconds`. Empty if there are too few people.
-        card: The card as written.
+            over people (`eer_ci95` and so on), and `seconds`. The list is empty if there are too
+            few people.
+        card: The card as a dict, as it was written.
         refused: Dict from the name of each recording that was left out to the reason.
-        not_exported: Reason why a TFLite file is missing. None if all TFLite files are written.
-        notes: Sentences about assumptions that were made while files were read, with the number of
-            files.
-        resampled_hz: Rate to which the recordings of files were resampled. None if they were not
-            resampled.
+        not_exported: Reason why a TFLite file is missing. If all TFLite files are written,
+            `not_exported` is None.
+        notes: Dict `{sentence: number of files}` with the assumptions that were made while files
+            were read.
+        resampled_hz: Rate to which the recordings of files were resampled. If recordings were not
+            resampled, `resampled_hz` is None.
     """
 
     folder: pathlib.Path
@@ -102,22 +107,24 @@ def train(
 ) -> Trained:
     """Trains several methods on recordings of people, and writes the best model into a folder.
 
-    Recordings that are flat, clipped, interrupted, in another unit, or copies are left out. The
-    closed-form methods are fitted first. If the time allows, a network for this kind of recordings
-    is trained afterwards. All methods are measured by cross-validation over groups of people. Later
-    recordings are compared with earlier ones. If there are sessions, the last session is compared
-    with the earlier sessions. The best method is then trained on all people.
+    Recordings that are flat, clipped, interrupted, recorded in another unit, or copies of other
+    recordings are left out. The closed-form methods are fitted first. If the time allows, a network
+    for this kind of recordings is trained afterwards. All methods are measured by cross-validation
+    over groups of people. Later recordings are compared with earlier recordings. If there are
+    sessions, the last session is compared with the earlier sessions. The best method is then
+    trained on all people.
 
-    The card's headline includes the choice of the method. With six or more people, the method of
-    each group is chosen by models that were not trained on people of the group. With fewer than
-    four people, the model uses a method without training, and the card gives no error rate. TFLite
-    files are written into the same folder (extra `edge`).
+    The headline of the card measures the choice of the method together with its training. With six
+    or more people, the method of each group is chosen by models that were not trained on people of
+    the group. With fewer than four people, the model uses a method without training, and the card
+    gives no error rate. TFLite files are written into the same folder, which needs the extra
+    `edge`.
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each recording.
-        sessions: Session of each recording, such as the day. The values must sort in the order of
-            time. None if the sessions are unknown.
+        sessions: Session of each recording, as a value that increases with time, such as the date.
+            If the sessions are unknown, use None.
         channels: Names of the channels, in order.
         rate_hz: Number of steps per second.
         out: Folder of the model, which is new or empty. The name of the folder becomes the name of
@@ -131,22 +138,23 @@ def train(
         minutes: Approximate time for the whole training. Closed-form methods are always fitted.
             Networks take as many steps as the time allows. If the machine becomes slower, networks
             take fewer steps or are left out, and the card reports this. If the machine becomes up
-            to 2.5 times slower, the training ends within about 1.2 times the minutes.
-        steps: Number of steps of each training of a network. Replaces `minutes`. The same steps and
-            seed give the same model.
-        seed: Seed of weights, batches and groups of people.
-        resume: Whether to continue an interrupted training in this folder. With the same arguments
-            the result equals that of an uninterrupted training. The time limit starts again. If the
-            training of a network had begun before the interruption, its number of steps does not
-            change.
+            to 2.5 times slower, the training ends within about 1.2 times `minutes`.
+        steps: Number of training steps of each network. Replaces `minutes`. The same steps and seed
+            give the same model.
+        seed: Random seed for weights, batches and groups of people.
+        resume: Whether to continue an interrupted training in this folder. With the same arguments,
+            the result equals the result of an uninterrupted training. The time limit starts again.
+            If the training of a network had begun before the interruption, its number of steps does
+            not change.
         replace: Whether an existing model in the folder may be replaced.
         names: Name of each recording in messages, such as its file.
         files: File of each recording, needed if files were cut into several recordings. Recordings
             from the same file are not compared with each other, unless a person has only one file.
-            Default: each recording comes from another file.
+            Default: all recordings come from different files.
         name_people: Whether the card and the page of the model list the names of the people. If
-            False, card and page contain numbers instead, and digests from which `Gallery.calibrate`
-            recognizes people whose recordings were used in training.
+            False, the card and the page contain numbers instead of names. They then also contain
+            digests, from which `Gallery.calibrate` recognizes people whose recordings were used in
+            training.
 
     Returns:
         `Trained`.
@@ -211,7 +219,7 @@ def train(
     trained = dataclasses.replace(trained, name_people=bool(name_people))
     if refused:
         trained.notes.append(
-            f"{len(refused)} of {len(recordings)} recordings were not fit and left out."
+            f"{len(refused)} of {len(recordings)} recordings were unusable and were left out."
         )
     exports.remove(folder)
     leaderboard.remove_curves(folder)
@@ -247,7 +255,7 @@ def _train_best(
     for network in (method for method in methods if method.is_network):
         trainings = begin_trainings(work, task, people, groups, network, steps, seconds_left)
         if not work.planned:
-            reason = "as requested" if steps == 0 else "the time is too short for it"
+            reason = "as requested" if steps == 0 else "because the time is too short for it"
             notes.append(f"The network {network.name} was left out, {reason}.")
             continue
         try:

@@ -1,4 +1,4 @@
-"""Time budget of networks: how many steps each training may take in the remaining minutes."""
+"""Computes how many steps the training of each network may take in the remaining time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 MEASURED = 4  # number of timed steps after the first step, which also compiles the model
 RESERVE = 0.85  # fraction of the time for training; the rest is for measurements and slower steps
-# limits of steps: more steps overfit if people are few, and fewer steps learn nothing
+# limits of the number of steps: more steps overfit if there are few people, and fewer steps learn
+# nothing
 MOST, FEWEST = 2000, 60
-# number of epochs whose median gives the duration of a step, because the machine may interrupt an
-# epoch
+# number of recent epochs over which the median duration of a step is computed, because the machine
+# may interrupt an epoch
 LATELY = 5
 AT_THE_END = 1  # time for exports and the card, as a multiple of the start-up time of a training
 LATE = 0.1  # fraction of the time by which a network may be late before it is left out
@@ -34,9 +35,9 @@ class TooSlow(RuntimeError):
 class Budget:
     """Number of steps of several trainings that share the remaining time.
 
-    If all remaining trainings can end in time at the recent speed, each training takes the planned
-    number of steps. Otherwise the remaining time is divided evenly among the trainings, and a
-    running training is reduced to fewer steps.
+    If all remaining trainings can finish in time at the recent speed, each training takes the
+    planned number of steps. Otherwise the remaining time is divided evenly among the trainings, and
+    a running training is reduced to fewer steps.
 
     Args:
         seconds_left: Function that returns the remaining seconds.
@@ -45,7 +46,8 @@ class Budget:
         step: Seconds per step.
         planned: Number of steps of each training. Default: as many steps as the time allows.
             Attributes:
-        planned: Number of steps of each training. 0 if the time is too short to learn anything.
+        planned: Number of steps of each training. The number is 0 if the time is too short to learn
+            anything.
     """
 
     def __init__(
@@ -70,8 +72,8 @@ class Budget:
         """Begins the next training and returns its number of steps.
 
         Args:
-            resumed_steps: Number of steps of the interrupted training that continues. None for a
-                new training.
+            resumed_steps: Number of steps of the interrupted training that continues. If None, a
+                new training begins.
 
         Raises:
             TooSlow: If the time is too short for this training and all remaining trainings.
@@ -90,8 +92,8 @@ class Budget:
 
         Args:
             steps: Number of steps in the epoch.
-            seconds: Duration of the epoch. None for the first epoch of a training, which compiles
-                the model.
+            seconds: Duration of the epoch. Use None for the first epoch of a training, because this
+                epoch also compiles the model.
         """
         if seconds is None:
             self._starts += 1
@@ -102,8 +104,8 @@ class Budget:
         self._in_steps += seconds
 
     def fewer(self, steps: int, done: int, epoch: int) -> int | None:
-        """Returns a smaller number of steps for the running training, or None if it need not
-        change.
+        """Returns a smaller number of steps for the running training, or None if the planned number
+        fits.
 
         Args:
             steps: Number of steps of the training.
@@ -204,7 +206,7 @@ def fixed_budget(trainings: int, steps: int) -> Budget:
 
 
 def _measure_times(method, task, people):
-    """Returns the extra seconds of the first step, and the seconds of a later step."""
+    """Returns the additional seconds of the first step, and the seconds of each later step."""
     keras.utils.set_random_seed(task.seed)
     learner = method.learner(task, people, FEWEST)
     learner.model.compile(learner.optimization.optimizer(FEWEST), **learner.compiled)

@@ -1,4 +1,4 @@
-"""Builds the card of a model trained on a user's recordings: input, figures and limits."""
+"""Builds the card of a model that was trained on a user's recordings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SHOWN = 6  # channels
 BUILDER = "your recordings"
 LICENCE = "The recordings and the weights are yours. The consent of the people applies to both."
 CARRIED = (
-    "This file is trained on all people, so each threshold is carried over from the models of the "
-    "groups: the threshold of these models, in units of the median distance between two of their "
-    "training people, is multiplied by the same median distance of this file. The TAR is measured "
-    "on people who were not used in training, with method and threshold chosen on other groups, as "
-    "for the headline. The interval of the FAR contains the measured interval and the interval "
-    "that this number of people supports. If you can, calibrate on people who are not in the "
-    "training data of this file."
+    "The model in this file is trained on all people, so its thresholds come from the models of "
+    "the groups. Each threshold of these models is divided by the median distance between two "
+    "people in their training data, and multiplied by the same median distance of the model in "
+    "this file. The TAR is measured on people who were not used in training. As for the headline, "
+    "the method and the threshold were chosen on other groups. The interval of the FAR contains "
+    "the measured interval and the interval that this number of people supports. If you can, "
+    "calibrate on people who are not in the training data of this file."
 )
 CONSENT = (
     "This card does not record the consent of the people. Enroll and train only with people who "
@@ -46,9 +46,10 @@ class TrainedModel:
         people: Training recordings, divided into enrolled recordings and probes.
         method: Method that the model uses.
         model: The `keras.Model`.
-        evaluations: Evaluation of each method. Empty if there are too few people.
+        evaluations: Evaluation of each method. If there are too few people, the list is empty.
         notes: Sentences about events during the training.
-        unmeasured: Reason why the card has no figures. None if it has figures.
+        unmeasured: Reason why the card has no figures. If the card has figures, `unmeasured` is
+            None.
         name_people: Whether the card lists the names of the people.
     """
 
@@ -70,10 +71,11 @@ def describe_too_few(people: int, measurable: int) -> str:
         measurable: Number of people who have recordings to enroll and recordings to use as probes.
     """
     return (
-        f"No error rate is given: there {'is' if people == 1 else 'are'} {people} "
+        f"No error rate is given, because there {'is' if people == 1 else 'are'} {people} "
         f"{'person' if people == 1 else 'people'}, of whom {measurable} have both recordings to "
-        f"enroll and recordings to observe. At least {cross_validation.FEWEST} of these people are "
-        "needed to measure a rate. This model may not recognize people at all. Record more people."
+        f"enroll and recordings to observe. At least {cross_validation.FEWEST} people with both "
+        "are needed to measure a rate. This model may not recognize people at all. Record more "
+        "people."
     )
 
 
@@ -88,7 +90,8 @@ def rate_support(method: Evaluation) -> dict[str, Any]:
         Dict of `people`, `independent`, `strictest` and `people_needed`. `independent` is the
         number of independent pairs of people that carry as much information as the trials.
         `strictest` is the lowest false accept rate that these pairs support (rule of three, 95 %).
-        `people_needed` has the smallest and the largest number of people for each lower rate.
+        `people_needed` is a dict from each lower rate to the smallest and the largest estimate of
+        the number of people that it needs.
     """
     supported = cross_validation.supported_rates(method, FARS[0])
     return {
@@ -119,8 +122,9 @@ def describe_support(support: dict[str, Any]) -> str:
     )
     return (
         f"The trials of {support['people']} people in groups carry as much information as "
-        f"{support['independent']:.0f} independent pairs of people. They support false accept "
-        f"rates of {page.rounded_up(support['strictest'])} or more.{beyond if needed else ''}"
+        f"{support['independent']:.0f} independent pairs of people. These trials support false "
+        f"accept rates of {page.rounded_up(support['strictest'])} or "
+        f"more.{beyond if needed else ''}"
     )
 
 
@@ -182,7 +186,7 @@ def build(
 
 
 def _people(trained):
-    """Returns the card's entries about the people, with numbers unless names were requested."""
+    """Returns the card's entries about the people, who are numbered unless names were requested."""
     names = sorted(set(trained.people.subjects))
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
@@ -234,16 +238,14 @@ def _chosen_evaluation(trained):
 
 
 def _trials(task):
-    comparison = (
-        "a person's last session against the nearest earlier recording of each person"
-        if task.repeats == "sessions"
-        else "the later half of a person's recordings against the nearest earlier recording of "
-        "each person"
-    )
+    by_session = task.repeats == "sessions"
+    probes = "a person's last session" if by_session else "the later half of a person's recordings"
     return (
-        f"every window of {task.seconds:.3g} s of {comparison}, within groups of people, by a "
-        "model that was not trained on people of the group; all groups together, with distances in "
-        "units of the median distance between two people in the training data of the model"
+        f"each window of {task.seconds:.3g} s of {probes} is compared with the nearest earlier "
+        "recording of each person in the same group. The model of a group was not trained on "
+        "anybody of the group. The trials of all groups are pooled. Distances of a group are "
+        "divided by the median distance between two people on whom the model of this group was "
+        "trained"
     )
 
 
@@ -274,9 +276,10 @@ def _describe_figures(trained):
     methods = "; ".join(f"{each.method.name}: {each.method.what}" for each in trained.evaluations)
     return (
         "The table shows the EER of all methods on the same groups of people, with the same "
-        "threshold for all groups. The range is the range of the EER of single groups. This file "
-        f"uses {trained.method.name}, which has the best EER here. The best of several methods "
-        f"looks better than it is, so expect the figures of the headline. {methods}."
+        "threshold for all groups. The range is from the smallest to the largest EER of a single "
+        f"group. This file uses {trained.method.name}, which has the best EER here. The best of "
+        "several methods looks better than it is, so expect the figures of the headline. "
+        f"{methods}."
     )
 
 
@@ -303,7 +306,8 @@ def _limits(task, evaluations):
         )
     limits.append(
         f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings "
-        "into windows, or calibrate on recordings that are as long as those that you compare."
+        "into windows, or calibrate on recordings that are as long as the recordings that you "
+        "compare."
     )
     limits.append(
         "The card contains data about the people. Protect the folder as you protect their "

@@ -35,13 +35,14 @@ def select_usable(
         people: Person of each recording.
         sessions: Session of each recording, or None.
         names: Name of each recording, used in the reasons.
-        usual: `keras_dml.quality.Usual` of the channels. This function measures the standard
+        usual: `keras_dml.quality.Usual` of the channels, to which this function adds the standard
             deviations.
 
     Returns:
-        Tuple of four values: `People`, whose sessions are numbered per person in order; the names
-        of the selected recordings; `usual` with standard deviations; and a dict from the name of
-        each rejected recording to the reason.
+        Tuple `(people, names, usual, refused)`. `people` is a `People` in which the sessions of
+        each person are numbered in order. `names` are the names of the selected recordings. `usual`
+        has standard deviations. `refused` is a dict from the name of each rejected recording to the
+        reason.
 
     Raises:
         ValueError: If no recording is usable.
@@ -143,7 +144,7 @@ def _distinct_rows(recordings, people, rows, names, refused):
         if people[original] != people[row] and original in distinct:
             distinct.remove(original)
             refused[names[original]] = (
-                f"it is the same as {names[row]}, of another person: its owner is unknown"
+                f"it is the same as {names[row]} of another person, so its owner is unknown"
             )
     return distinct
 
@@ -236,13 +237,15 @@ def check_channels(
     """Checks the names and units of the channels, and returns them as tuples.
 
     Raises:
-        ValueError: If `channels` is empty, a channel occurs twice, or the number of units differs.
+        ValueError: If `channels` is empty, if a channel occurs twice, or if the number of units is
+            not the number of channels.
     """
     channels = (channels,) if isinstance(channels, str) else tuple(channels)
     if not channels or len(set(channels)) < len(channels):
         raise ValueError(
             Message(
-                "{channels} is {value!r}, but it must name all channels in order, each once.",
+                "{channels} is {value!r}, but it must name all channels in order, each channel "
+                "once.",
                 value=channels,
             )
         )

@@ -1,4 +1,4 @@
-"""Methods that compare covariances between channels, for recordings such as EEG."""
+"""Defines methods that compare covariances between channels, for recordings such as EEG."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ AVERAGED_TO_HZ = 85.0  # keeps rhythms up to about 40 Hz, as in `zoo/eeg_spdnet_
 FLOOR = 1e-3  # smallest eigenvalue of a matrix whose mean eigenvalue is 1
 DISCRIMINANTS = 64
 WIDTHS = (48, 32)  # numbers of rows of the matrices after each bilinear map
-# number of people and number of windows per batch; fraction of a window that crops keep
+# number of people per batch, number of windows per batch, and fraction of a window that crops keep
 CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8
 GAIN, STEPS_PER_EPOCH = 0.05, 20
 Z_THRESHOLD, MARGIN = 1.0, 3.0
 LEARNING_RATE = 1e-3
 
-LDA_PAPER = "linear discriminants of log-covariances in closed form, a baseline of keras-dml"
+LDA_PAPER = "linear discriminant analysis of log-covariances, a closed-form baseline of keras-dml"
 RPL_PAPER = "Kim2020, Eqs. 6-21, on an SPD network (Huang2017)"
 
 
@@ -43,7 +43,7 @@ def methods(task: Task) -> list[Method]:
         sequences.as_recorded(),
         Method(
             "rhythms_log_euclidean",
-            f"log-Euclidean distance of {rhythms}, nothing trained",
+            f"log-Euclidean distance between {rhythms}, without training",
             sequences.LOG_EUCLIDEAN_PAPER,
             lambda task, people: log_covariances(task),
             learns=False,
@@ -83,7 +83,7 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
 
 
 def spdnet_rpl(task: Task, people: People, steps: int) -> Learner:
-    """Creates an SPD network on covariances, trained with the potato ranking loss (Kim2020).
+    """Creates an SPD network on covariances that is trained with the potato ranking loss (Kim2020).
 
     Args:
         task: Task of the training.

@@ -1,4 +1,4 @@
-"""Nested cross-validation over groups of people: measures each method and chooses the best one.
+"""Measures each method by nested cross-validation over groups of people, and chooses the best one.
 
 The figures of a group come from models that were not trained on its people. The method for a group
 is also chosen by models that were not trained on its people, so the choice does not bias the
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from keras_dml.training.own.methods import Method
 
 FOLDS = 5
-# smallest number of people from which error rates are computed: two to train on, two to compare
+# smallest number of people from which error rates are computed: two for training and two for
+# comparisons
 FEWEST = 4
 FEWEST_GROUPS = 3  # if two groups are left out, at least one group must remain for training
 SHARE = 0.25  # fraction of the remaining time for choosing one closed-form method
@@ -40,8 +41,8 @@ NESTED = (
 )
 NOT_NESTED = (
     "The method of each group is the method that is best on the other group, measured by a model "
-    "that saw the people of the first group. Chosen: {names}. With {people} people or more, the "
-    "models that choose are not trained on these people."
+    "that was trained on people of the first group. Chosen: {names}. With {people} people or more, "
+    "the choice uses models that are not trained on these people."
 )
 
 
@@ -51,11 +52,12 @@ class Evaluation:
 
     Attributes:
         method: `keras_dml.training.own.methods.Method`.
-        parts: `Trials` of each group. The distances are in units of the group's model.
+        parts: `Trials` of each group. Their distances are in units of the model that is not trained
+            on the group.
         seconds: Duration of the evaluation in seconds.
-        nested: `Trials` of a group by a model that was trained without this group and without a
-            second group. The keys are the indices of the measured group and of the second group, in
-            this order. Empty if there are too few groups.
+        nested: Dict of `Trials` of a group, computed by a model that was trained without this group
+            and without a second group. The keys are the indices of the measured group and of the
+            second group, in this order. The dict is empty if there are too few groups.
     """
 
     method: Method
@@ -96,7 +98,8 @@ def split_into_groups(task: Task, people: People) -> list[People]:
             `keras_dml.training.own.task.split_sides`.
 
     Returns:
-        List of `People` with the windows of each group. Empty if too few people can be measured.
+        List of `People` with the windows of each group. The list is empty if too few people can be
+        measured.
     """
     names = measurable(people, task.window)
     if len(names) < FEWEST:
@@ -122,7 +125,7 @@ def unit_windows(task: Task, people: People) -> People:
 
 
 class Embedder:
-    """Computes embeddings of windows, and computes none twice if groups share a model."""
+    """Computes embeddings of windows, and reuses stored embeddings if groups share a model."""
 
     def __init__(self) -> None:
         self._model, self._embeddings = None, {}
@@ -160,7 +163,10 @@ def evaluate_model(
 
 
 def distance_offset(model: keras.Model) -> float:
-    """Returns the number that makes a model's distances start at 0: 1 for cosines, otherwise 0."""
+    """Returns the number that is added to distances so that they start at 0.
+
+    The number is 1 for the cosine distance and 0 for all other distances.
+    """
     return 1.0 if inference.head_distance(model).name == "cosine" else 0.0
 
 
@@ -186,8 +192,7 @@ def threshold_for_far(
 
     Args:
         evaluation_of_method: Evaluation of the method that needs a threshold.
-        per_group: For each group, the evaluation of the method chosen for this group, see
-            `choose_per_group`.
+        per_group: Evaluation of the method that was chosen for each group, see `choose_per_group`.
         far: Requested false accept rate.
 
     Returns:
@@ -220,8 +225,8 @@ def supported_rates(
 ) -> evaluation.Certificate | evaluation.FalseAccepts:
     """Computes which false accept rates the number of people supports.
 
-    If `threshold_for_far` finds a threshold, this function returns the first value of that
-    function's result.
+    If `threshold_for_far` finds a threshold, the first value that it returns equals the result of
+    this function.
 
     Args:
         method: Evaluation of a method.
@@ -256,18 +261,19 @@ def _threshold(claims, far):
 
 
 def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
-    """Returns pairs of groups. A further model is trained without the two groups of each pair.
+    """Returns pairs of groups. For each pair, a further model is trained without the two groups.
 
     A model that is trained without a pair of groups is measured on both groups of the pair. The
     result on one group helps to choose the method for the other group.
 
     Args:
         groups: Number of groups.
-        is_slow: Whether training takes long, as for networks. If so, the groups form a ring and
-            only neighbors are paired, so that each group is in two pairs.
+        is_slow: Whether training takes long, as it does for networks. If True, the groups form a
+            ring and only neighbors are paired, so that each group is in two pairs.
 
     Returns:
-        List of pairs of indices, the lower index first. Empty if nobody would remain to train on.
+        List of pairs of indices, the lower index first. The list is empty if no people would remain
+        for training.
     """
     if groups < FEWEST_GROUPS:
         return []
@@ -280,14 +286,17 @@ def is_slow(seconds: float, seconds_left: float) -> bool:
 
     Args:
         seconds: Seconds in which all models without one group were trained. Training the models
-            without two groups takes up to twice as long.
+            without two groups takes up to twice this time.
         seconds_left: Remaining seconds.
     """
     return 2 * seconds > SHARE * seconds_left
 
 
 def best_method(methods: list[Evaluation]) -> Evaluation:
-    """Returns the method with the lowest EER. Ties are broken by the largest AUC, then by order."""
+    """Returns the method with the lowest EER.
+
+    Ties are broken by the largest AUC, then by the order of the methods.
+    """
     return min(methods, key=rank)
 
 
@@ -301,13 +310,16 @@ def choose_per_group(methods: list[Evaluation]) -> list[Evaluation]:
 
 
 def chosen_trials(methods: list[Evaluation]) -> Trials:
-    """Returns trials of all groups. Each group is measured with the method chosen for it."""
+    """Returns trials of all groups.
+
+    Each group is measured with the method that was chosen for the group.
+    """
     best = choose_per_group(methods)
     return trials.concatenate([method.parts[i] for i, method in enumerate(best)])
 
 
 def describe_choice(methods: list[Evaluation]) -> str:
-    """Describes how the methods of the main result were chosen, and names these methods."""
+    """Describes how the methods of the headline were chosen, and names these methods."""
     counts = collections.Counter(each.method.name for each in choose_per_group(methods))
     names = ", ".join(f"{name} in {count}" for name, count in counts.most_common())
     if methods[0].nested:

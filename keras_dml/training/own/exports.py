@@ -21,7 +21,7 @@ EXAMPLES = 16  # number of recordings on which a file is compared with Keras
 ARE = (
     "These files for devices are in the same folder, and their names contain the number format. "
     "`keras_dml.export.contract` returns the expected input of a file. The change in AUC is the "
-    "difference between the file and the model, measured on the training people."
+    "AUC of the file minus the AUC of the model, measured on the people of the training data."
 )
 
 
@@ -73,7 +73,9 @@ def path(folder: pathlib.Path, numbers: str) -> pathlib.Path:
 
 
 def _windows(task, people):
-    """Returns windows of the people who can be measured, or of all people if nobody can."""
+    """Returns windows of the people who can be measured, or of all people if nobody can be
+    measured.
+    """
     names = measurable(people, task.window) or people.subjects
     windows = people.select(names).windows(task.window)
     sides = list(zip(windows.subjects, windows.sessions, strict=True))
@@ -81,10 +83,10 @@ def _windows(task, people):
 
 
 def _auc_changes(model, file, windows):
-    """Returns the change in AUC that the file causes, and the change that its distance causes.
+    """Returns the change in AUC that the file causes, and the part that comes from its distance.
 
-    A change is None if people are too few to measure it. The second change is also None if file and
-    model compute the same distance.
+    A change is None if there are too few people to measure it. The second change is also None if
+    the file and the model compute the same distance.
     """
     if len(measurable(windows, 1)) < 2:
         return None, None

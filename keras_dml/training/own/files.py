@@ -1,4 +1,4 @@
-"""Trains on a folder: reads the recordings that share channels, units and rate."""
+"""Reads the recordings in a folder that share channels, units and rate, and trains a model."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ class Files(NamedTuple):
     Attributes:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each recording.
-        sessions: Session of each recording. None if the folder has no sessions.
-        names: Name of each recording: the path in the folder, and the number of the piece if the
-            file was cut at gaps.
+        sessions: Session of each recording. If the folder has no sessions, `sessions` is None.
+        names: Name of each recording. The name is the path in the folder, followed by the number of
+            the piece if the file was cut at gaps.
         files: Path of each recording in the folder.
         channels: Names of the channels.
         units: Unit of each channel.
         rate_hz: Number of steps per second.
         refused: Dict from the path of each file that was left out to the reason.
-        notes: Sentences about assumptions, with the number of files.
-        resampled_hz: Rate to which the recordings were resampled. None if they were not resampled.
+        notes: Dict `{sentence: number of files}` with the assumptions about files.
+        resampled_hz: Rate to which the recordings were resampled. If recordings were not resampled,
+            `resampled_hz` is None.
     """
 
     recordings: list[Any]
@@ -74,19 +75,19 @@ def train_folder(
 ) -> Trained:
     """Trains a model on the recordings of a folder or of a table.
 
-    The folder contains `person/recording.csv` or `person/session/recording.csv`. A recording with a
-    long gap is cut there, and the pieces become recordings of the same session. If the times of
-    files are uneven, as with the clocks of phones, or if most files have different rates, all files
-    are resampled to the median of the rates. `notes` and `resampled_hz` of the result report this.
+    The folder contains `person/recording.csv` or `person/session/recording.csv`. Recordings are cut
+    at long gaps, and the pieces become recordings of the same session. If files have uneven times,
+    as phones record them, or if most files have different rates, all files are resampled to the
+    median of the rates. `notes` and `resampled_hz` of the result report this.
 
     Args:
         folder: Path of the folder or table, see `keras_dml.recordings.folder`.
-        channels: Names of the columns that are channels. Default: the columns that
-            `keras_dml.recordings.read` takes for channels in more than half of the files with these
-            columns.
+        channels: Names of the columns that are channels. Default: every column that
+            `keras_dml.recordings.read` treats as a channel in more than half of the files with this
+            column.
         rate_hz: Number of steps per second. Default: read from the files.
-        resample_hz: Rate to which all files are resampled, see `keras_dml.recordings.read`.
-            Default: resample only if necessary.
+        resample_hz: Rate to which all files are resampled, see `keras_dml.recordings.read`. By
+            default, files are resampled only if necessary.
         time: Column that holds the times, see `keras_dml.recordings.read`.
         time_unit: Unit of the times: "s", "ms", "us" or "ns".
         max_gap: Longest gap in seconds that is interpolated. Default: 5 steps.
@@ -94,7 +95,7 @@ def train_folder(
         **options: Further arguments of `train`, such as `out`.
 
     Returns:
-        `Trained`. `refused` of the result also lists files that cannot be read.
+        `Trained`. The dict `refused` of the result also lists files that cannot be read.
 
     Raises:
         ValueError: If no file can be read, the rate is unknown, nearly all files are left out, only
@@ -230,8 +231,8 @@ def _read_files(listing, root, channels, read_pieces):
     Returns:
         Tuple `(files, failed, refused, uneven)`. `files` are the `_File`s that were read, and
         `failed` are the `_File`s that could not be read. `refused` has the reasons for the failed
-        files by name. `uneven` has the rate, computed from the median time step, of each file that
-        failed because of uneven times.
+        files by name. `uneven` lists the rates of the files that failed because of uneven times.
+        These rates are computed from the median time step.
     """
     files, failed, refused, uneven = [], [], {}, []
     for number, entry in enumerate(progress.track(listing.recordings, "read")):
@@ -247,7 +248,7 @@ def _read_files(listing, root, channels, read_pieces):
 
 
 def _rate_to_resample(files, uneven):
-    """Returns the rate to which all files must be resampled. None if resampling is not needed.
+    """Returns the rate to which all files must be resampled, or None if no resampling is needed.
 
     Args:
         files: `_File`s that were read.
@@ -274,11 +275,11 @@ def _convert_units(files):
 
 
 def _unify_channels(files, failed, read_pieces, refused, notes):
-    """Selects the channels by majority: columns that are channels in more than half of their files.
+    """Selects columns that are channels in more than half of the files with these columns.
 
-    In a short file, a column may increase by chance or hold one value, and then looks like a clock
-    or a constant. Therefore the majority of the files decides, and files with other channels are
-    read again.
+    In a short file, a channel may increase or stay constant by chance, and then looks like a clock
+    or a constant column. Therefore the majority of the files decides, and files with other channels
+    are read again.
     """
     channel_in, left_out = collections.Counter(), collections.Counter()
     for file in files:
@@ -290,8 +291,9 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
     for name in names:
         if left_out[name]:
             notes[
-                f"Column {name!r} only rises or holds one value in {left_out[name]} of "
-                f"{channel_in[name] + left_out[name]} files. It is a channel in all of them."
+                f"Column {name!r} only increases or is constant in {left_out[name]} of "
+                f"{channel_in[name] + left_out[name]} files. It is used as a channel in all these "
+                "files."
             ] += left_out[name]
     usual = [name for name in orders[0][0] if name in names]
     decided, agreeing = set(names), []
@@ -306,8 +308,8 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
             if not wanted:
                 raise ValueError(
                     Message(
-                        "its columns {names} only rise or hold one value in most files; set "
-                        "{channels} to use them",
+                        "its columns {names} only increase or are constant in most files (set "
+                        "{channels} to use them)",
                         names=_join(piece.channels),
                     )
                 )
@@ -340,7 +342,7 @@ def _select_usual(files, refused, key, what, advice):
         values = key(file.pieces[0])
         if values != most:
             refused[file.name] = Message(
-                "its {what} are {values}, but most files have {most}; {advice}",
+                "its {what} are {values}, but most files have {most} ({advice})",
                 what=what,
                 values=_join(values),
                 most=_join(most),
@@ -368,8 +370,8 @@ def _select_usual_rate(files, refused):
             selected.append(file)
         else:
             refused[file.name] = Message(
-                "it has {rate:.6g} Hz, but most files have {usual:.6g} Hz; set {resample_hz} to "
-                "resample all files",
+                "it has {rate:.6g} Hz, but most files have {usual:.6g} Hz (set {resample_hz} to "
+                "resample all files)",
                 rate=rate,
                 usual=usual,
             )
@@ -377,7 +379,7 @@ def _select_usual_rate(files, refused):
 
 
 def _usual_rate(rates):
-    """Returns the most common rate of the files. Nearly equal rates count as equal."""
+    """Returns the most common rate of the files. Nearly equal rates are treated as equal."""
     rounded = [f"{rate:.3g}" for rate in rates]
     most = collections.Counter(rounded).most_common(1)[0][0]
     return float(

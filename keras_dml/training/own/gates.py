@@ -1,6 +1,5 @@
-"""Quality gate of a trained model: a Riemannian potato, which rejects outliers.
-
-The potato is fitted to the covariances of the training recordings.
+"""Fits the quality gate of a trained model. The gate is a Riemannian potato, which rejects
+outliers. The potato is fitted to the covariances of the training recordings.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from keras_dml.training.people import People, folds
 if TYPE_CHECKING:
     from keras_dml._backend import keras
 
-# number of groups of people; smallest threshold of the z-score (pyRiemann's default)
+# number of groups of people, and smallest threshold of the z-score (pyRiemann's default)
 FOLDS, LEAST = 5, 3.0
 FARTHEST = 0.995  # accepted fraction of recordings of people not used to fit the potato
-# largest number of recordings of all people; smallest number of recordings per person
+# largest number of recordings of all people, and smallest number of recordings per person
 WINDOWS, LEAST_WINDOWS = 200, 2
 
 
@@ -31,12 +30,12 @@ def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
 
     Args:
         task: Task of the training.
-        people: Recordings of the training.
-        model: The model for whose inputs the potato is fitted.
+        people: Recordings on which the model was trained.
+        model: The model whose inputs the potato checks.
 
     Returns:
-        The fitted `Potato`. None if the model does not use covariances, the covariances are
-        singular, or there is only one person.
+        The fitted `Potato`, or None if the model does not use covariances, if the covariances are
+        singular, or if there is only one person.
     """
     covariances = quality.covariances_of(model)
     names = sorted(set(people.subjects))

@@ -1,4 +1,4 @@
-"""Leaderboard of a training: compares all methods on the same trials."""
+"""Makes the leaderboard of a training, which compares all methods on the same trials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ CSV, JSON, CURVES = "leaderboard.csv", "leaderboard.json", "roc_det"
 TAR = "tar_at_far_0.01"
 CHOSEN_FROM = (
     "The model was chosen from the methods below, which are measured on the same trials. The best "
-    "of several methods looks better than it is, because its interval does not cover the choice."
+    "of several methods looks better than it is, because its interval ignores that the method was "
+    "chosen."
 )
 COLUMNS = ("method", "EER", "AUC", catalog.metric_in_words(TAR), "seconds")
 
@@ -77,7 +78,8 @@ def text(leaderboard: list[dict[str, Any]]) -> str:
 
 
 def headline(card: dict[str, Any]) -> str:
-    """Formats the main result of the model. The result includes the choice of the method.
+    """Formats the main result of the model. The result measures the choice of the method together
+    with its training.
 
     Args:
         card: Card of a trained model that has figures.

@@ -40,7 +40,8 @@ class Learner(NamedTuple):
 
     Attributes:
         encoder: The `keras.Model` that becomes the result.
-        model: Model that is trained. The encoder itself, or a model that contains the encoder.
+        model: Model that is trained. This is the encoder itself or a model that contains the
+            encoder.
         batches: A sampler of `keras_dml.samplers`.
         optimization: `keras_dml.training.Optimization`.
         compiled: Further arguments of `model.compile`.
@@ -60,14 +61,16 @@ class Method:
     """A method that makes a model from recordings of people.
 
     Attributes:
-        name: Name as in the zoo: `lda`, `qp_wl`.
+        name: Name of the method as in the zoo, such as `lda` or `qp_wl`.
         what: Short description.
         paper: Source of the method, which the card cites.
-        fit: Function that takes a `Task` and `People` and returns a model. None for a network.
+        fit: Function that takes a `Task` and `People` and returns a model. If the method is a
+            network, `fit` is None.
         learner: Function that takes a `Task`, `People` and a number of steps and returns a
-            `Learner`. None for a closed-form method.
+            `Learner`. If the method is a closed-form method, `learner` is None.
         learns: Whether the method needs to know which person made each recording.
-        weights: Origin and license of pretrained weights. None if the method has no such weights.
+        weights: Origin and license of pretrained weights. If the method has no such weights,
+            `weights` is None.
     """
 
     name: str
@@ -89,7 +92,7 @@ class Method:
         Args:
             task: Task of the training.
             people: Complete recordings, not windows.
-            run: Settings of the training. Needed for a network only.
+            run: Settings of the training. Only networks need these settings.
         """
         if not self.is_network:
             keras.utils.set_random_seed(task.seed)

@@ -1,4 +1,4 @@
-"""Methods for recordings with few channels over time, such as motion."""
+"""Defines methods for recordings with few channels, such as motion."""
 
 from __future__ import annotations
 
@@ -37,8 +37,12 @@ MOST_PAIRS, FEWEST_PAIRS = 64, 8
 HALVED_TO_HZ = 7.0  # target rate of repeated halving; walks recorded at 25 Hz are halved twice
 GAIN, NOISE, FILTERING, MIXING = 0.03, 0.03, 0.3, 0.3
 
-LDA_PAPER = "linear discriminants of lagged correlations in closed form, a baseline of keras-dml"
-LOG_EUCLIDEAN_PAPER = "log-Euclidean distance of covariances (Kim2020, Eq. 4), nothing trained"
+LDA_PAPER = (
+    "linear discriminant analysis of lagged correlations, a closed-form baseline of keras-dml"
+)
+LOG_EUCLIDEAN_PAPER = (
+    "log-Euclidean distance between covariances (Kim2020, Eq. 4), without training"
+)
 QP_WL_PAPER = "Abdelwahab2019, Eqs. 2, 9, 13 (arXiv 1912.01933)"
 IN_FRAME = ", in the frame of gravity"
 
@@ -60,14 +64,14 @@ def methods(task: Task) -> list[Method]:
         closed_forms += [
             Method(
                 "gravity_log_euclidean",
-                f"log-Euclidean distance of covariances{frame}, nothing trained",
+                f"log-Euclidean distance between covariances{frame}, without training",
                 LOG_EUCLIDEAN_PAPER,
                 functools.partial(log_euclidean, in_frame=True),
                 learns=False,
             ),
             Method(
                 "gravity_lda",
-                f"linear discriminants of lagged correlations{frame}, at five tempos",
+                f"linear discriminant analysis of lagged correlations{frame}, at five tempos",
                 LDA_PAPER,
                 functools.partial(linear_discriminants, in_frame=True),
             ),
@@ -80,7 +84,7 @@ def as_recorded() -> Method:
     """Returns a method without training that compares covariances of the recorded channels."""
     return Method(
         "log_euclidean",
-        "log-Euclidean distance of covariances, nothing trained",
+        "log-Euclidean distance between covariances, without training",
         LOG_EUCLIDEAN_PAPER,
         functools.partial(log_euclidean, in_frame=False),
         learns=False,
@@ -105,7 +109,7 @@ def log_euclidean(task: Task, people: People, in_frame: bool) -> keras.Model:
 
 
 def linear_discriminants(task: Task, people: People, in_frame: bool) -> keras.Model:
-    """Fits linear discriminants (LDA) of lagged correlations.
+    """Fits linear discriminant analysis (LDA) to lagged correlations between channels.
 
     Args:
         task: Task of the training.
@@ -195,7 +199,7 @@ def pairs(
 
 
 def _vary(batch, rng, scale, has_gravity):
-    """Augments a batch: simulates new people, and differences between two windows of a person."""
+    """Augments a batch by simulating new people and differences between two windows of a person."""
     if has_gravity:
         batch = augment.filter_pairs(batch, rng, FILTERING)
     else:

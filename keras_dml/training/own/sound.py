@@ -1,4 +1,4 @@
-"""Methods for audio, such as voices."""
+"""Defines methods for audio, such as voices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from keras_dml.zoo import lookup, reading
 LEVEL = 0.05  # root mean square to which each recording is scaled, with full scale 1
 HOP_HZ = 200  # frames of 25 and 10 ms are whole steps if the rate is a multiple of this
 LOW_HZ, HIGH = 20.0, 0.475  # lowest frequency; highest frequency as a fraction of the rate
-# The values come from `zoo/voice_logcov_lda`.
+# The following values are the same as in `zoo/voice_logcov_lda`.
 BANDS, CEPSTRA, FRAMES = 60, 15, 48
 FLOOR = 1e-2
 LEAST = 0.5  # seconds of a recording that are always kept when silence is removed
@@ -42,10 +42,12 @@ ZOO_ENCODER, ZOO_ENCODER_HZ = "voice_ge2e_sim", 16_000
 
 GE2E_PAPER = "Wan2018, Generalized End-to-End Loss for Speaker Verification"
 GE2E_WEIGHTS = (
-    "Resemblyzer 0.1.4, Apache license 2.0, converted. Trained on LibriSpeech and VoxCeleb 1 and "
-    "2, not on your recordings."
+    "The weights are converted from Resemblyzer 0.1.4 (Apache license 2.0). They were trained on "
+    "LibriSpeech and VoxCeleb 1 and 2, not on your recordings."
 )
-LDA_PAPER = "linear discriminants of log-covariances of cepstra, a baseline of keras-dml"
+LDA_PAPER = (
+    "linear discriminant analysis of log-covariances between cepstra, a baseline of keras-dml"
+)
 
 
 def methods(task: Task) -> list[Method]:
@@ -58,7 +60,7 @@ def methods(task: Task) -> list[Method]:
         raise ValueError(
             Message(
                 "The sound has {rate:g} Hz, but it can only be divided into frames if its rate is "
-                "a multiple of {multiple} Hz. Resample it to {encoder} Hz, for files by "
+                "a multiple of {multiple} Hz. Resample it to {encoder} Hz. For files, set "
                 "{resample_hz}.",
                 rate=task.rate_hz,
                 multiple=HOP_HZ,
@@ -68,7 +70,7 @@ def methods(task: Task) -> list[Method]:
     return [
         Method(
             "logcov",
-            "log-Euclidean distance of covariances of cepstra, nothing trained",
+            "log-Euclidean distance between covariances of cepstra, without training",
             sequences.LOG_EUCLIDEAN_PAPER,
             lambda task, people: log_covariances(task),
             learns=False,
@@ -76,7 +78,7 @@ def methods(task: Task) -> list[Method]:
         *_zoo_methods(task),
         Method(
             "logcov_lda",
-            "linear discriminants of covariances of cepstra, at five speeds",
+            "linear discriminant analysis of covariances of cepstra, at five speeds",
             LDA_PAPER,
             logcov_lda,
         ),
@@ -97,7 +99,7 @@ def _zoo_methods(task):
     return [
         Method(
             "ge2e",
-            "an encoder of voices trained on other recordings, nothing trained here",
+            "an encoder of voices that was trained on other recordings, without further training",
             GE2E_PAPER,
             lambda task, people: encoder,
             learns=False,
@@ -151,7 +153,8 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
 
 
 def qp_wl(task: Task, people: People, steps: int) -> Learner:
-    """Creates a network with a quantile layer on log-mel bands, trained with the Wasserstein loss.
+    """Creates a network with a quantile layer on log-mel bands, to be trained with the Wasserstein
+    loss.
 
     Args:
         task: Task of the training.
@@ -176,7 +179,7 @@ def _vary(batch, rng):
 
 
 def _bands(task, bands, min_frames):
-    """Creates layers that compute log-mel bands from audio, independent of loudness and silence."""
+    """Creates layers that compute log-mel bands, which do not depend on loudness and silence."""
     return [
         SilenceRemoval(int(task.rate_hz), least=round(LEAST * task.rate_hz), name="silence"),
         InstanceStandardization(epsilon=1e-10, name="unit_level"),

@@ -23,7 +23,7 @@ MANY_CHANNELS = 8  # with so many channels, covariances separate people better t
 SOUND_HZ, STEREO = 4000, 2
 GRAVITIES = (1.0, 9.81)  # gravity in g and in m/s^2
 GRAVITY_OFF = 0.15  # largest relative deviation of a recording's mean from gravity
-# largest number of windows per person; the same number for enrolled recordings and for probes
+# largest number of windows per person for fitting, and per person and session for measuring
 FITTED, MEASURED = 200, 60
 ADAPTED = 20  # largest number of windows per person for normalization
 FITTED_STEPS = 400_000  # largest number of time steps in a person's audio windows for fitting
@@ -41,7 +41,7 @@ class Task:
         window: Number of steps per window.
         has_gravity: Whether the channels are x, y and z of an accelerometer that measures gravity.
         repeats: Units that separate enrolled recordings from probes: `"sessions"` or `"blocks"`.
-        seed: Seed of weights, batches and folds.
+        seed: Random seed for weights, batches and folds.
     """
 
     channels: tuple[str, ...]
@@ -59,7 +59,7 @@ class Task:
         return self.window / self.rate_hz
 
     def to_fit(self, people: People, tempos: Sequence[float] = (1,)) -> People:
-        """Returns windows to fit a closed-form method to. Neighboring windows overlap by half.
+        """Returns windows for fitting a closed-form method. Neighboring windows overlap by half.
 
         Args:
             people: Complete recordings, not windows.
@@ -99,7 +99,8 @@ def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
 
 
 def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
-    """Returns the kind of recordings. If `kind` is None, channels and rate decide.
+    """Returns the kind of recordings. If `kind` is None, the number of channels and the rate
+    determine the kind.
 
     Raises:
         ValueError: If `kind` is unknown, or if audio has several channels.
@@ -117,8 +118,8 @@ def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
         raise ValueError(
             Message(
                 "The recordings have {count} channels at {rate:g} Hz, but sound must have one "
-                "channel. Select one channel, for files by {channels}. If the recordings are not "
-                "sound, set {kind}.",
+                "channel. Select one channel. For files, set {channels}. If the recordings are "
+                "not sound, set {kind}.",
                 count=channels,
                 rate=rate_hz,
             )
@@ -134,8 +135,8 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
     """Returns the number of steps per window.
 
     Args:
-        window: Duration in seconds. None for the default duration of the kind, or for the length
-            that nearly all recordings reach, if that length is shorter.
+        window: Duration in seconds. If None, this is the default duration of the kind, or the
+            length that nearly all recordings reach if that length is shorter.
         kind: One of `KINDS`.
         rate_hz: Number of steps per second.
         lengths: Number of steps of each recording.
@@ -170,8 +171,8 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
 def has_gravity(signals: Recordings) -> bool:
     """Returns whether signals are x, y and z of an accelerometer that measures gravity.
 
-    The function returns True if the mean vector of nearly every recording has the length of
-    gravity, in g or in m/s^2.
+    The function returns True if the mean vector of nearly every recording is about as long as
+    gravity (1 g or 9.81 m/s^2).
     """
     if signals[0].shape[1] != 3:
         return False
@@ -184,17 +185,17 @@ def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tupl
     """Divides recordings into enrolled recordings and probes.
 
     If at least half of the people have several sessions, recordings of the last session are probes.
-    Otherwise the first half of each person's recordings is enrolled, and the second half is used as
-    probes. If a person has a single recording, it is cut in two.
+    In all other cases, the first half of each person's recordings is enrolled, and the second half
+    is used as probes. If a person has a single recording, it is cut in two.
 
     Args:
-        people: Recordings, with sessions in the order of time. Sessions are None if unknown.
+        people: Recordings whose sessions are values that increase with time, or None if unknown.
         files: File of each recording, needed if files were cut into several recordings. Recordings
-            from the same file stay together, unless a person has a single file. Default: each
-            recording comes from another file.
+            from the same file stay together, unless a person has a single file. By default, all
+            recordings come from different files.
 
     Returns:
-        `People` with numbered sessions in the order of time, and the text `"sessions"` or
+        `People` with sessions numbered in chronological order, and the text `"sessions"` or
         `"blocks"`.
     """
     sessions = {name: set() for name in people.subjects}

@@ -45,7 +45,7 @@ def digest(task: Task, people: People, settings: dict[str, Any]) -> str:
     Args:
         task: Task of the training.
         people: All recordings.
-        settings: Further settings, a dict from names to numbers and texts.
+        settings: Dict of further settings, from names to numbers and texts.
     """
     result = hashlib.sha256(json.dumps([dataclasses.asdict(task), settings]).encode())
     owners = zip(people.subjects, people.sessions, strict=True)
@@ -56,7 +56,7 @@ def digest(task: Task, people: People, settings: dict[str, Any]) -> str:
 
 
 class UnfinishedFolder:
-    """Folder of an unfinished training: the settings, the planned steps and the checkpoints.
+    """Folder with the settings, the planned steps and the checkpoints of an unfinished training.
 
     Args:
         out: Folder of the model.
@@ -80,7 +80,10 @@ class UnfinishedFolder:
 
     @property
     def planned(self) -> int | None:
-        """Planned number of steps of each training. None before `begin` is called."""
+        """Planned number of steps of each training.
+
+        Before `begin` is called, the number is None.
+        """
         return None if self._plan is None else self._plan["steps"]
 
     @property
@@ -106,7 +109,7 @@ class UnfinishedFolder:
         return self.path / name
 
     def remove(self) -> None:
-        """Deletes the folder. Called after the model is written."""
+        """Deletes the folder. This method is called after the model is written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _read(self):
@@ -151,7 +154,8 @@ class UnfinishedFolder:
 
 
 class Trainings:
-    """Trainings of a network: one without each group or pair of groups, and one on all people.
+    """Trainings of a network. Each training leaves out a group or a pair of groups, except for the
+    last training, which uses all people.
 
     Args:
         work: Folder of the unfinished training. `begin` must have been called.
@@ -165,7 +169,8 @@ class Trainings:
         """Begins one training.
 
         Args:
-            *left_out: Indices of the groups that are left out. No index to train on all people.
+            *left_out: Indices of the groups that are left out. Without an index, the training uses
+                all people.
 
         Raises:
             TooSlow: If the remaining time is too short for this training, see `Budget`.
@@ -188,10 +193,12 @@ class Trainings:
         measured = [count for training, count in steps.items() if training != FINAL]
         fewest, most = min(measured), max(measured)
         counts = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        final = f", and the model of all people took {steps[FINAL]:,}" if FINAL in steps else ""
+        final = ""
+        if FINAL in steps:
+            final = f", and the model that was trained on all people took {steps[FINAL]:,} steps"
         return [
             f"The machine became slower during the training. {planned:,} steps were planned for "
-            f"each model of {name}, but the measured models took {counts}{final}."
+            f"each model of {name}, but the measured models took {counts} steps{final}."
         ]
 
 
@@ -212,7 +219,8 @@ def begin_trainings(
         people: Recordings to train on.
         groups: Groups of people, see `cross_validation.split_into_groups`.
         network: The network, a `Method`.
-        steps: Number of steps of each training. None for as many steps as the time allows.
+        steps: Number of steps of each training. If None, each training takes as many steps as the
+            time allows.
         seconds_left: Function that returns the remaining seconds.
     """
     count = len(groups) + len(nested_pairs(len(groups), is_slow=True)) + 1

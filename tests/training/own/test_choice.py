@@ -63,7 +63,8 @@ def test_with_two_groups_each_method_is_chosen_on_the_other_group():
     joined = cross_validation.chosen_trials([first, second])
     np.testing.assert_array_equal(joined.scores[:96], second.parts[0].scores)
     text = cross_validation.describe_choice([first, second])
-    assert "that saw the people of the first group" in text and "With 6 people or more" in text
+    assert "that was trained on people of the first group" in text
+    assert "With 6 people or more" in text
     assert "second in 1, first in 1" in text
 
 

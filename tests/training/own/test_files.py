@@ -43,7 +43,7 @@ def test_files_that_differ_from_most_files_are_listed(walks):
     assert set(reasons) == {"fast.csv", "other.csv", "unit.csv", "broken.csv", "notes.txt"}
     assert (
         reasons["fast.csv"]
-        == "it has 40 Hz, but most files have 20 Hz; set `resample_hz` to resample all files"
+        == "it has 40 Hz, but most files have 20 Hz (set `resample_hz` to resample all files)"
     )
     assert "its channels are a, b, c, but most files have x, y, z" in reasons["other.csv"]
     assert "its units are None, None, None, but most files have g, g, g" in reasons["unit.csv"]
@@ -86,10 +86,10 @@ def test_sound_of_two_people_in_one_session_becomes_a_model_without_a_rate(
     reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
     assert reasons == dict.fromkeys(
         ("0.wav", "4.wav"),
-        "it has 16000 Hz, but most files have 8000 Hz; set `resample_hz` to resample all files",
+        "it has 16000 Hz, but most files have 8000 Hz (set `resample_hz` to resample all files)",
     )
     assert found.method == "logcov" and found.card["input"]["channels"] == ["sound"]
-    assert "No error rate is given: there are 2 people" in str(found)
+    assert "No error rate is given, because there are 2 people" in str(found)
     assert zoo.load(str(found.folder)).input_shape == (None, None, 1)
 
 
@@ -141,7 +141,7 @@ def test_a_channel_that_rises_by_chance_in_one_file_stays_a_channel(tmp_path):
     found = files.read(tmp_path)
     assert found.channels == ("x", "y", "z") and len(found.recordings) == 12
     assert found.names == sorted(found.names)
-    assert any("'y' only rises or holds one value in 2 of 12" in note for note in found.notes)
+    assert any("'y' only increases or is constant in 2 of 12" in note for note in found.notes)
 
 
 def test_a_column_that_is_a_channel_in_half_of_the_files_is_left_out_of_all(tmp_path):

@@ -79,7 +79,7 @@ def test_the_time_limit_holds_and_the_card_gives_the_reduced_steps(train, clock,
         limit for limit in found.card["limits"] if "became slower during the training" in limit
     ]
     assert f"{PLANNED} steps were planned for each model of qp_wl" in said
-    own = int(said.split("the model of all people took ")[1].rstrip("."))
+    own = int(said.split("trained on all people took ")[1].removesuffix(" steps."))
     assert fit.asked[-1] == ("final", own) and 60 <= own < PLANNED
     assert f"steps={own}," in found.card["recipe"]["command"]
 
@@ -98,7 +98,7 @@ def test_a_network_that_has_become_too_slow_is_left_out(train, clock, fit, monke
     assert clock.now <= 1.2 * 60 * MINUTES and found.method == "log_euclidean"
     assert "steps=0," in found.card["recipe"]["command"]
     assert any(
-        "qp_wl was left out, since the machine became" in one for one in found.card["limits"]
+        "qp_wl was left out, because the machine became" in one for one in found.card["limits"]
     )
 
 
@@ -114,7 +114,7 @@ def test_a_resumed_training_keeps_the_steps_of_begun_trainings(train, clock, fit
     clock.now, clock.step, fit.stop_at, fit.asked = 0.0, STEP, None, []
     found = train(steps=None, minutes=MINUTES, resume=True)
     assert fit.asked == [*plan["taken"].items(), ("final", PLANNED)]
-    assert f"the model of all people took {PLANNED}." in " ".join(found.card["limits"])
+    assert f"trained on all people took {PLANNED} steps." in " ".join(found.card["limits"])
 
 
 def test_reduced_steps_continue_from_the_checkpoint_and_end_the_decay(tmp_path, monkeypatch):

@@ -54,10 +54,10 @@ def test_the_headline_says_how_its_methods_were_chosen(made, train):
     assert "by models that were not trained on people of that group" in made.card["choice"]
     assert made.card["choice"] in page and "looks better than it is" in page
     few = train(people=4, name_people=True)
-    assert "by a model that saw the people of the first group" in few.card["choice"]
+    assert "by a model that was trained on people of the first group" in few.card["choice"]
     page = (few.folder / "README.md").read_text()
     assert few.card["choice"] in page
-    assert "person 3); the figures are cross-validated." in page
+    assert "person 3). The figures are from cross-validation." in page
 
 
 def test_a_gallery_refuses_unfit_recordings_with_a_reason(made, tmp_path):
@@ -108,12 +108,12 @@ def test_the_card_and_the_page_contain_no_names(made):
     assert data["train_subjects"] == [str(i + 1) for i in range(len(data["digests"]["people"]))]
     for name in ("card.json", "README.md"):
         assert "person 0" not in (made.folder / name).read_text()
-    assert "Made with 6 people; " in (made.folder / "README.md").read_text()
+    assert "made with 6 people. The figures" in (made.folder / "README.md").read_text()
 
 
 def test_recordings_that_are_left_out_are_named(made):
     assert list(made.refused) == ["walk 24"] and "flat" in made.refused["walk 24"]
-    assert "1 of 25 recordings were not fit and left out." in made.card["limits"]
+    assert "1 of 25 recordings were unusable and were left out." in made.card["limits"]
 
 
 def test_the_card_gives_the_supported_rates(made):
@@ -133,7 +133,8 @@ def test_the_page_explains_carried_thresholds(train, monkeypatch):
     assert row["far"] == 0.05 and "is trained on all people" in row["carried"]
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
-    assert "carried over" in page and "that were not used to train the model" not in page
+    assert "thresholds come from the models of the groups" in page
+    assert "who were not used to train the model" not in page
     assert "30 people in groups carry as much" in page
     assert "threshold for a FAR of 5 % was set with the trials of 30 people" in page
     assert row["certificate"]["independent"] > 15
@@ -150,13 +151,13 @@ def test_too_few_people_give_a_model_without_an_error_rate(train):
     found = train(people=3, name_people=True)
     assert found.method == "log_euclidean" and found.leaderboard == []
     assert found.card["headline"] == {"unmeasured": str(found)}
-    assert "No error rate is given: there are 3 people" in str(found)
+    assert "No error rate is given, because there are 3 people" in str(found)
     assert found.card["thresholds"] == [] and found.card["figures"] == []
     assert "No error rate is given" in (found.folder / "README.md").read_text()
     assert zoo.check(str(found.folder)) < 1e-5
     page = (found.folder / "README.md").read_text()
-    assert "Made with 3 people (person 0, person 1, person 2)." in page
-    assert "Trained on" not in page and "cross-validated" not in page
+    assert "made with 3 people (person 0, person 1, person 2)." in page
+    assert "was trained on" not in page and "from cross-validation" not in page
 
 
 def test_one_person_is_enough_for_a_model(train):
@@ -252,7 +253,7 @@ def test_no_model_is_made_if_one_person_remains(train, tmp_path):
         ({"window": "long"}, "`window` is 'long', .*positive number of seconds"),
         ({"window": 0.1}, "needs at least 8 steps"),
         ({"window": 60.0}, "a window, which has 1,200"),
-        ({"channels": ("x", "x", "y")}, "each once"),
+        ({"channels": ("x", "x", "y")}, "each channel once"),
         ({"units": ("g", "g")}, "`units` has length 2, .* 3 channels"),
         ({"owners": ["ann"]}, "`people` has length 1, .* 16 recordings"),
         ({"recordings": [], "owners": []}, "`recordings` is empty"),
