@@ -1,8 +1,8 @@
 """Checks that arguments are real numbers. The checks run before NumPy converts the arguments.
 
 `numpy.asarray` drops the mask of a masked array and the imaginary part of complex numbers (with at
-most a warning), and converts text and dates to numbers. Without these checks, embeddings and error
-rates would be computed from other data than the caller passed.
+most a warning), and converts text and dates to numbers. Without these checks, the library would
+compute embeddings and error rates from values that differ from the caller's values.
 """
 
 import math
@@ -23,13 +23,13 @@ _ADVICE = {
 
 
 def real(name, values, dtype=None):
-    """Converts values to an array of real numbers, without a copy where possible.
+    """Converts values to an array of real numbers, and copies them only if necessary.
 
     Args:
         name: Name that error messages use for the values, such as ``"`scores`"`` or `"Recording
             3"`.
         values: An array, a tensor, or nested lists of numbers.
-        dtype: Dtype of the result. Default: the dtype of `values`.
+        dtype: Dtype of the result. The default is the dtype of `values`.
 
     Returns:
         NumPy array of booleans, integers or floats.
@@ -70,7 +70,7 @@ def finite(name, values):
         NumPy array of booleans, integers or floats.
 
     Raises:
-        TypeError: If `real` raises a TypeError, for example because the values are masked or
+        TypeError: If the values are not real numbers, for example because they are masked or
             complex.
         ValueError: If a value is NaN, or infinite in float32. The message names the first row with
             an invalid value.
@@ -118,7 +118,7 @@ def number(name, value, least=-math.inf):
         least: Smallest allowed number.
 
     Raises:
-        TypeError: If `value` is not a number, or a boolean.
+        TypeError: If `value` is a boolean or is not a number.
         ValueError: If `value` is NaN, infinite or below `least`.
     """
     _check_real(name, value)
@@ -136,7 +136,7 @@ def positive(name, value):
         value: Number to convert.
 
     Raises:
-        TypeError: If `value` is not a number, or a boolean.
+        TypeError: If `value` is a boolean or is not a number.
         ValueError: If `value` is NaN, infinite or not above 0.
     """
     _check_real(name, value)
@@ -152,12 +152,14 @@ def _check_real(name, value):
 
 def _in_float32(*values):
     with np.errstate(over="ignore"):
-        # The minimum of an array with NaN is NaN, so the extremes are enough.
+        # The minimum of an array that contains NaN is NaN, so it is enough to check minimum and
+        # maximum.
         return np.isfinite(np.array(values, np.float32)).all()
 
 
 def _is_real(dtype):
-    # The kind of bfloat16 and float8 is V, as for structured arrays, but they have no field names.
+    # NumPy reports kind V for bfloat16 and float8, as for structured arrays. Only structured arrays
+    # have field names.
     return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
 
 

@@ -1,14 +1,14 @@
-"""Functions that find duplicates: recordings with equal values, and embeddings that come from the
-same recording."""
+"""Finds duplicates among recordings (equal values) and among embeddings (almost equal values)."""
 
 import hashlib
 
 import numpy as np
 
-# Largest relative difference of equal embeddings. With five models of the zoo, embeddings of the
-# same recording differ by at most 1e-6 between batches, 9e-6 for a csv file with six decimals, and
-# 8e-4 for a csv file with four digits. Embeddings of different recordings of japanese_vowels_lpc,
-# ipol_gait and hyke_voice differ by at least .2.
+# Largest relative difference of equal embeddings. We measured the largest difference between two
+# embeddings of the same recording with five models of the zoo. If the recording was in two
+# different batches, its embeddings differ by at most 1e-6. If a copy was read from a csv file, they
+# differ by at most 9e-6 (six decimals in the file) or 8e-4 (four digits). Embeddings of two
+# different recordings in japanese_vowels_lpc, ipol_gait and hyke_voice differ by at least 0.2.
 TOLERANCE = 1e-3
 SAMPLED = 16  # count of numbers that are compared first
 
@@ -28,7 +28,7 @@ def content(recording):
 
 
 def repeats(embeddings):
-    """Finds embeddings that are equal to an earlier embedding.
+    """Finds embeddings that equal an earlier embedding within `TOLERANCE`.
 
     Args:
         embeddings: Embeddings, shape `(count, ...)`.
@@ -44,8 +44,8 @@ def repeats(embeddings):
 
 
 def copies(recordings):
-    """Finds recordings that are equal to an earlier recording, such as one recording in two file
-    formats.
+    """Finds recordings that equal an earlier recording, such as a recording that was passed in two
+    file formats.
 
     Args:
         recordings: List of finite arrays of shape `(time, ...)`.
@@ -70,18 +70,18 @@ def copies(recordings):
 
 
 def alike(embeddings, references):
-    """Finds pairs of embeddings that are equal within `TOLERANCE`. Such embeddings come from the
-    same recording.
+    """Finds pairs of embeddings that are equal within `TOLERANCE`. Embeddings of the same recording
+    differ by less than this tolerance. Embeddings of different recordings differ by more.
 
-    The tolerance is relative to the largest number along the last axis. So the tolerance does not
-    depend on the units of the channels, and also suits the knots of a quantile embedding.
+    The tolerance is relative to the largest number along the last axis. The same tolerance
+    therefore suits channels in any unit, and the knots in a quantile embedding.
 
     Args:
         embeddings: Embeddings, shape `(count, ...)`.
         references: Embeddings with which `embeddings` are compared, shape `(references, ...)`.
 
     Returns:
-        List that holds, for each embedding, the ascending indices of the equal references.
+        List with the ascending indices of all equal references for each embedding.
     """
     if not len(embeddings) or not len(references):
         return [np.empty(0, int) for _ in embeddings]
@@ -91,8 +91,8 @@ def alike(embeddings, references):
     sampled = flat_references[:, columns]
     equal = []
     for x, limit in zip(flat, _limits(embeddings), strict=True):
-        # The largest number of an equal embedding is larger by at most the factor 1 / (1 -
-        # TOLERANCE).
+        # If two embeddings are equal within TOLERANCE, the largest numbers in the two embeddings
+        # differ by a factor of at most 1 / (1 - TOLERANCE).
         most = (1 + 2 * TOLERANCE) * limit[columns // numbers]
         rows = np.flatnonzero((np.abs(sampled - x[columns]) <= most).all(axis=1))
         most = np.maximum(_limits(references[rows]), limit).repeat(numbers, axis=1)

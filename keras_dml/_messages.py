@@ -1,5 +1,6 @@
-"""Error messages that store the names of arguments and functions, because Python and the command
-line spell these names differently."""
+"""Provides error messages that store the names of arguments and functions. Python and the command
+line spell these names differently.
+"""
 
 import string
 from collections.abc import Iterable, Mapping
@@ -34,7 +35,7 @@ class Message(str):
     Args:
         template: Text of the message, with fields in braces as in `str.format`.
         values: Values that replace fields of the template. If a value is a `Message` or an error,
-            its names are kept.
+            the new message also stores the names in this value.
     """
 
     _parts: tuple[str, ...]  # `_Name`s, and texts between them
@@ -63,7 +64,7 @@ class Message(str):
         return tuple(str(part) for part in self._parts if isinstance(part, _Name))
 
     def spelled(self, names: Mapping[str, str]) -> str:
-        """Returns the text with names as an interface spells them.
+        """Returns the text of the message, with all names spelled as in an interface.
 
         Args:
             names: Dictionary from names to their spelling. Missing names are spelled as in Python.
@@ -115,15 +116,16 @@ def name(argument: str, in_python: str | None = None) -> Message:
 
     Args:
         argument: Name of the argument or function, such as `"far"`.
-        in_python: Text that Python prints for the name. Default: the name in backticks. Some
-            interfaces omit a text, such as scores. Such a text can be a name too.
+        in_python: Text that Python prints for the name. By default, Python prints the name in
+            backticks. A text that some interfaces must omit, such as scores, can also be stored as
+            a name.
     """
     return _from_parts([_Name(argument, in_python)])
 
 
 def join(separator: str, texts: Iterable[object]) -> Message:
-    """Joins texts, messages and errors in the same way as `str.join`, and keeps the names in them
-    as names.
+    """Joins texts, messages and errors in the same way as `str.join`. The result still stores all
+    names that the messages and errors store.
 
     Args:
         separator: Text that is inserted between two of the joined texts.
@@ -136,7 +138,8 @@ def join(separator: str, texts: Iterable[object]) -> Message:
 
 
 def text_of(error: BaseException) -> str:
-    """Returns the message of an error, as a `Message` if the error was raised with one.
+    """Returns the message of an error. The result is a `Message` if the error was raised with a
+    `Message`.
 
     The text equals `str(error)`, but without the quotes that `KeyError` adds.
 
@@ -148,12 +151,13 @@ def text_of(error: BaseException) -> str:
 
 
 def spelled(text: object, names: Mapping[str, str]) -> str:
-    """Returns the text of a message, an error or a warning, with the names in the spelling of an
-    interface.
+    """Returns the text of a message, an error or a warning, and spells the names as an interface
+    does.
 
     Args:
-        text: A `Message`, a string, or an error or a warning that contains a `Message` or a string.
-        names: Dictionary from names to their spelling, as in `Message.spelled`.
+        text: `Message` or string, or an error or a warning that was raised with a `Message` or a
+            string.
+        names: Dictionary from each name to the spelling that the interface uses.
     """
     text = text_of(text) if isinstance(text, BaseException) else text
     return text.spelled(names) if isinstance(text, Message) else str(text)

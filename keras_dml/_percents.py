@@ -1,5 +1,4 @@
-"""Functions that format rates and their confidence intervals in percent, for commands and
-reports."""
+"""Formats rates and their confidence intervals in percent, for commands and reports."""
 
 
 def interval(bounds):

@@ -1,4 +1,4 @@
-"""Types for the annotations of public functions."""
+"""Defines types for the annotations of public functions."""
 
 import os
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from numpy.typing import ArrayLike
 
 Tensor: TypeAlias = Any
-"""A tensor of Keras's backend, or anything that Keras converts to one."""
+"""A tensor of Keras's backend, or a value that Keras converts to a tensor."""
 
 Recordings: TypeAlias = Sequence[ArrayLike]
 """Recordings of different lengths, each of shape `(time, channels)`."""

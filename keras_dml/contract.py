@@ -1,5 +1,6 @@
-"""The input contract of a model: which recordings the model accepts, and which magnitudes training
-recordings had."""
+"""Provides the input contract, which says which recordings a model accepts and which magnitudes the
+training recordings had.
+"""
 
 import dataclasses
 import math
@@ -12,14 +13,16 @@ import numpy as np
 from keras_dml._arrays import real, whole
 from keras_dml._typing import Recordings
 
-# Largest factor by which magnitudes may be outside the training range. For people who were not used
-# in training, the magnitudes of walks, EEG trials, motions and vowels were outside by a factor of
-# at most 1.31, in the median channel of each unit. For walks in m/s^2 instead of g the factor is
+# A warning is raised if magnitudes are outside the training range by more than this factor. We
+# measured by which factor magnitudes of people who were not used in training were outside this
+# range, as the median over all channels with the same unit. The factor was at most 1.31 for walks,
+# EEG trials, motions and vowels. If walks are in m/s^2 although the model expects g, the factor is
 # above 2.1.
 MAGNITUDE_FACTOR = 1.5
 RANGE = (0.01, 0.99)  # quantiles over training recordings that define the training range
-# Fraction of the steps of a recording from which on zeros at the end count as padding. In the data
-# sets above, only speech recordings end in zeros, which are at most 3 % of their steps.
+# Zeros at the end of a recording count as padding if they are at least this fraction of all steps.
+# In the data sets above, only speech recordings end in zeros, and at most 3 % of their steps are
+# such zeros.
 PADDING_FRACTION = 0.05
 MIN_PADDING = 2  # in steps, because a single step of zeros may be a measurement
 DIGITS = 4  # digits of standard deviations, to keep contracts readable
@@ -36,13 +39,14 @@ class Contract:
         rate_hz: Sampling rate in time steps per second. None if the rate does not matter.
         min_steps: Smallest number of time steps of a recording.
         max_steps: Largest number of time steps of a recording. None if there is no limit.
-        stddev_range: Smallest and largest standard deviation of training recordings in each
-            channel, shape `(channels, 2)`, in the channel's unit. None if the range is unknown or
-            does not matter.
+        stddev_range: Smallest and largest standard deviation of each channel in the training
+            recordings, shape `(channels, 2)`, in the channel's unit. None if the range is unknown
+            or does not matter.
 
     Raises:
         TypeError: If a number of steps is not an integer.
-        ValueError: If the value of an attribute is invalid, or does not fit the number of channels.
+        ValueError: If an attribute has an invalid value, or if the lengths of two attributes imply
+            different numbers of channels.
     """
 
     channels: tuple[str, ...]
@@ -75,8 +79,8 @@ class Contract:
             object.__setattr__(self, name, value)
 
     def measured(self, recordings: Recordings) -> "Contract":
-        """Returns a copy of the contract with the range of standard deviations of training
-        recordings.
+        """Returns a copy of the contract that also contains the range of standard deviations in
+        training recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`, in the units of the contract.
@@ -146,9 +150,10 @@ class Contract:
         """Warns if the magnitudes of most recordings are outside the range of the training
         recordings.
 
-        The standard deviation of each channel is compared with the range of this channel in the
-        training recordings. For each recording the median of these comparisons is taken over all
-        channels with the same unit, and then the median over recordings.
+        For each channel, the standard deviation is divided by the nearest value in the training
+        range. The ratio of a recording is the median of these quotients over all channels with the
+        same unit. The method warns if the median ratio over all recordings is too large or too
+        small.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
@@ -169,7 +174,7 @@ class Contract:
         names = _abbreviated([self.channels[i] for i in columns])
         cause = "Either nothing moves in them, or" if ratio < 1 else "Perhaps"
         if unit == "1":
-            unit, advice = "", "they are scaled otherwise. Scale them as in training"
+            unit, advice = "", "their scale differs. Scale them as in training"
         else:
             unit = f" {unit}"
             advice = (
@@ -177,8 +182,8 @@ class Contract:
             )
         warnings.warn(
             f"Most recordings have another magnitude than those of training in {names}. Their "
-            f"standard deviation is {stddev:.3g}, but in training it was {ranges[0]:.3g} to "
-            f"{ranges[1]:.3g}{unit}. {cause} {advice}.",
+            f"standard deviation is {stddev:.3g}, but recordings in training had {ranges[0]:.3g} "
+            f"to {ranges[1]:.3g}{unit}. {cause} {advice}.",
             UserWarning,
             stacklevel=6,
         )

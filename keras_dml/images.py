@@ -17,8 +17,8 @@ def are_images(shape: tuple[int | None, ...]) -> bool:
 def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
     """Checks that images have the size that a model accepts, and hold floats in [0, 1].
 
-    Inputs whose number of channels is not that of an image are feature maps, which may hold any
-    finite numbers.
+    Inputs with 1, 3 or 4 channels are images. Inputs with another number of channels are feature
+    maps, which may hold any finite numbers.
 
     Args:
         images: Images, an array or a list.

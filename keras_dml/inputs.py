@@ -1,6 +1,5 @@
-"""The kinds of inputs of a model: recordings, symmetric matrices or images.
-
-`Signals`, `Matrices` and `Images` check the inputs of a model and stack inputs to batches.
+"""Checks the inputs of a model and stacks them to batches. There are three kinds of inputs:
+recordings (`Signals`), symmetric matrices (`Matrices`) and images (`Images`).
 """
 
 import weakref
@@ -22,10 +21,11 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
     """Returns an object that checks and batches the inputs of a model.
 
     Args:
-        model: A built `keras.Model` with one input, or a classifier or trainer around one.
+        model: A built `keras.Model` with one input, or a classifier or trainer that contains such a
+            model.
 
     Returns:
-        `Signals` for recordings, `Matrices` if the first layer takes matrices, or `Images`.
+        `Signals`, `Matrices` or `Images`, depending on the input of the model's first layer.
 
     Raises:
         TypeError: If `model` is not a `keras.Model`.
@@ -45,14 +45,15 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
 
 
 def encoder(model: keras.Model) -> keras.Model:
-    """Returns the part of a model that computes embeddings. This part is the encoder of a
-    classifier or a trainer, and otherwise the model itself."""
+    """Returns the part of a model that computes embeddings. For a classifier or a trainer, this
+    part is its encoder. For all other models, this part is the model itself.
+    """
     return getattr(model, "encoder", model)
 
 
 def declare(model: keras.Model, contract: Contract) -> None:
-    """Sets the input contract of a model that has no layer `InputContract`. For example, the
-    model's card may contain this contract.
+    """Sets the input contract of a model that has no layer `InputContract`. The contract may come
+    from the model's card, for example.
 
     Args:
         model: `keras.Model` whose contract is set.
@@ -68,8 +69,8 @@ class _Input:
         model: Model that takes the inputs.
         shape: Shape of one input. None stands for any size.
         name: Name of one input in error messages.
-        axes: Shape of one input in error messages.
-        arguments: Names of the arguments of an exported function that takes a batch.
+        axes: Text for the shape of one input in error messages.
+        arguments: Names of the arguments of exported functions that take a batch.
         contract: `keras_dml.contract.Contract`, or None if neither a layer nor a card has a
             contract.
         ignores_zeros: Whether a layer removes zeros, so that padding does not change embeddings.
@@ -90,7 +91,7 @@ class _Input:
         )
 
     def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:
-        """Checks inputs of the model, and returns float32 arrays.
+        """Checks inputs of the model, and converts them to float32 arrays.
 
         Args:
             recordings: Recordings, matrices or images.
@@ -126,9 +127,9 @@ class _Input:
         }
         if not rates:
             raise ValueError(
-                f"Received rate_hz={rate_hz!r}, but this model has no layer with a rate "
-                "(`InputContract` or `LogMel`) to compare `rate_hz` with. See its card for the "
-                "rate, and leave `rate_hz` out."
+                f"Received rate_hz={rate_hz!r}, but this model has no layer that stores its rate "
+                "(`InputContract` or `LogMel`). See the model's card for the rate, and leave "
+                "`rate_hz` out."
             )
         if rates != {rate_hz}:
             expected = " and ".join(f"{rate:g}" for rate in sorted(rates))
@@ -138,12 +139,15 @@ class _Input:
             )
 
     def single(self, array: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns a dictionary of the arguments of an exported function, for a batch of one
-        input."""
+        """Returns a dictionary of arguments with which an exported function computes a batch of one
+        input.
+        """
         return self.batch([array])
 
     def batch(self, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
-        """Returns a dictionary of the arguments of an exported function, for a batch of inputs."""
+        """Returns a dictionary of arguments with which an exported function computes a batch of
+        inputs.
+        """
         (name,) = self.arguments
         return {name: np.stack(arrays).astype(np.float32)}
 
@@ -180,14 +184,14 @@ class Signals(_Input):
                 "Pass a single recording as a list of one."
             )
         if signal.shape[1] != channels:
-            expected = f"{channels}. The model's card names them in order."
+            expected = f"{channels}. The model's card lists the channels in order."
             if self.contract is not None and len(self.contract.channels) == channels:
                 expected = f"{self.contract.named_channels()}, in this order."
             raise ValueError(
                 f"Recording {i} has {signal.shape[1]} channels, but the model takes {expected}"
             )
         if len(signal) == 0:
-            raise ValueError(f"Recording {i} has no steps. Leave it out.")
+            raise ValueError(f"Recording {i} has no time steps. Leave the recording out.")
         if steps is not None and len(signal) != steps:
             raise ValueError(
                 f"Recording {i} has {len(signal)} steps, but the model takes {steps}. Cut windows "
@@ -206,17 +210,16 @@ class Signals(_Input):
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
 
     def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:
-        """Returns a dictionary of the arguments of an exported function, for recordings of
+        """Returns a dictionary of arguments with which an exported function computes recordings of
         different lengths.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
-            steps: Number of steps to which recordings are padded with zeros. Default: the length of
-                the longest recording.
+            steps: Number of steps to which recordings are padded with zeros. The default is the
+                length of the longest recording.
 
         Returns:
-            Dictionary with `signal`, shape `(batch, time, channels)`, and `length`, shape
-            `(batch,)`.
+            Dictionary with `signal` `(batch, time, channels)` and `length` `(batch,)`.
         """
         lengths = np.array([len(signal) for signal in signals], np.int32)
         shape = (len(signals), steps or lengths.max(), self.shape[1])
@@ -274,14 +277,14 @@ class Images(_Input):
 def _input_shape(model):
     if not isinstance(model, keras.Model):
         raise TypeError(
-            "`model` must be a keras.Model, or the name or path of one. Received "
+            "`model` must be a keras.Model, or the name or path of a saved model. Received "
             f"{type(model).__name__}."
         )
     inputs = getattr(model, "inputs", None)
     if not inputs:
         raise ValueError(
             f"The model {model.name!r} is not built, so the shape of its input is unknown. Begin "
-            "it with `keras.Input((None, channels))`, or call it once on a batch."
+            "the model with `keras.Input((None, channels))`, or call it once on a batch."
         )
     if len(inputs) > 1:
         raise ValueError(

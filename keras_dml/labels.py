@@ -1,4 +1,6 @@
-"""Functions that check labels. A label is the class id of a row, and must be a known class."""
+"""Checks labels. A label is the class id of a row. Every label must be the id of a class that the
+model knows.
+"""
 
 import numpy as np
 
@@ -10,17 +12,18 @@ from keras_dml._typing import ArrayLike, Tensor
 def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
     """Checks that labels are numbers. Returns a tensor unchanged, and other labels as an array.
 
-    If TensorFlow gets batches of shape `(rows,)` and `(rows, 1)`, it compiles a step for labels of
-    unknown rank. Labels of unknown rank are returned with shape `(rows,)`.
+    If some batches have labels of shape `(rows,)` and others of shape `(rows, 1)`, TensorFlow
+    compiles a step for labels of unknown rank. This function reshapes labels of unknown rank to
+    `(rows,)`.
 
     Raises:
-        TypeError: If the labels are names, or `keras_dml._arrays.real` does not accept them.
+        TypeError: If the labels are names or not real numbers.
     """
     if _are_names(labels):
         raise TypeError(
-            "`labels` must be class ids, whole numbers from 0. Received names. "
-            "`names, labels = numpy.unique(labels, return_inverse=True)` gives ids, "
-            "and `names[id]` gives a name back."
+            "`labels` must be class ids, which are whole numbers from 0. Received names. `names, "
+            "labels = numpy.unique(labels, return_inverse=True)` converts names to ids, and "
+            "`names[id]` is the name of an id."
         )
     if not ops.is_tensor(labels):
         return real("`labels`", labels)
@@ -29,7 +32,8 @@ def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
 
 
 def column_of(labels: ArrayLike | Tensor) -> Tensor:
-    """Reshapes labels `(rows, 1)` to `(rows,)`. Other labels are returned unchanged.
+    """Reshapes labels of shape `(rows, 1)` to `(rows,)`. Labels of other shapes are returned
+    unchanged.
 
     Args:
         labels: Labels, an array or a tensor.
@@ -38,7 +42,7 @@ def column_of(labels: ArrayLike | Tensor) -> Tensor:
 
 
 def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.ndarray:
-    """Checks that labels are one known class id per row, and returns an array.
+    """Checks that there is one label per row and that each label is a class id. Returns an array.
 
     Args:
         labels: Labels, shape `(rows,)` or `(rows, 1)`.
@@ -61,8 +65,8 @@ def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.nd
     if unknown.any():
         raise ValueError(
             f"`labels` must be class ids from 0 to {classes - 1}. Received "
-            f"{np.unique(labels[unknown])[:8].tolist()}. "
-            "`numpy.unique(labels, return_inverse=True)` gives ids for names."
+            f"{np.unique(labels[unknown])[:8].tolist()}. `numpy.unique(labels, "
+            "return_inverse=True)` converts names to ids."
         )
     return labels.astype(int)
 

@@ -1,5 +1,5 @@
-"""The Riemannian potato, an outlier detector that finds artifacts in the windows of a recording
-online.
+"""Provides the Riemannian potato, an outlier detector that finds artifacts in the windows of a
+recording while it is recorded.
 
 The detector uses NumPy in float64. `keras_dml.export.potato` writes a fitted potato as a
 SavedModel.
@@ -25,52 +25,55 @@ MAX_ITERATIONS = 100  # each iteration of `fit` drops at least one artifact
 
 
 class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
-    """Riemannian potato: a detector of covariance matrices that are unusually far from the mean of
+    """Riemannian potato, which detects covariance matrices that are unusually far from the mean of
     clean matrices (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
 
     The score of a matrix is `z = (log d - mean) / stddev`, where d is the affine-invariant distance
-    of the matrix from the center. The potato accepts a matrix if z is below the threshold, so it
-    never rejects a matrix for being unusually close. The distance of a singular, indefinite or
-    non-finite matrix is infinite. So if a channel is flat, the potato rejects the matrix as an
-    artifact instead of raising an error.
+    of the matrix from the center. The potato accepts a matrix if z is below the threshold. The
+    potato therefore never rejects a matrix that is unusually close to the center. The distance of a
+    singular, indefinite or non-finite matrix is infinite, so the potato rejects this matrix as an
+    artifact and raises no error. A flat channel, for example, makes the matrix singular.
 
-    The class is a scikit-learn outlier detector, and uses pyRiemann's names where pyRiemann has
-    one. `predict` returns 1 for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann).
-    `decision_function` is positive for inliers, and `transform` returns z-scores, which are lower
-    for inliers. `fit` and all scores give the same results as pyRiemann's `Potato`, also with
-    labels and weights, if two conditions hold: distances are above 1e-12, and the standard
-    deviation is above 1e-6 (for the scale `"geometric"`) or 1e-12 (for `"arithmetic"`). Smaller
-    distances and standard deviations are rounding errors in float64. Distances and standard
-    deviations below the limits are raised to the limits, so equal matrices have a finite score.
+    The class is a scikit-learn outlier detector. A method that also exists in pyRiemann has the
+    same name in pyRiemann. `predict` returns 1 for an inlier (clean matrix) and -1 for an outlier
+    (artifact). pyRiemann returns 0 for an outlier. `decision_function` is positive for inliers, and
+    `transform` returns z-scores, which are lower for inliers. `fit` and all scores give the same
+    results as pyRiemann's `Potato`, also with labels and weights, if two conditions hold. Distances
+    must be above 1e-12. The standard deviation must be above 1e-6 (for the scale `"geometric"`) or
+    1e-12 (for `"arithmetic"`). Distances and standard deviations below these limits are rounding
+    errors in float64. `Potato` raises values below a limit to the limit, so that equal matrices
+    have a finite score.
 
-    `partial_fit` follows Kim2020: it processes one matrix at a time, measures the distance before
-    the center moves, and moves the center only for accepted matrices. pyRiemann, however, first
-    moves the center toward the mean of the batch and then measures the distance of this mean.
-    `partial_fit` needs a fitted potato, because the standard deviation of a single matrix is
-    undefined.
+    `partial_fit` follows Kim2020. `partial_fit` processes one matrix at a time. The method measures
+    the distance of the matrix from the center, and then moves the center if the matrix is accepted.
+    In contrast, `partial_fit` of pyRiemann first moves the center toward the mean of the batch, and
+    then measures the distance of this mean. `partial_fit` needs a fitted potato, because the
+    standard deviation of a single matrix is undefined.
 
     Args:
-        threshold: Smallest score at which a matrix is rejected, in standard deviations. pyRiemann
-            uses 3, and Barachant2013 uses 2.5.
+        threshold: A matrix is rejected if its score is at least this number of standard deviations.
+            pyRiemann uses 3, and Barachant2013 uses 2.5.
         update_rate: Weight of a new matrix in the running statistics, from 0 to 1 (beta_delta in
-            Kim2020). Default: the inverse of the number of matrices so far, so the statistics
-            converge. With a constant such as 0.01 the statistics follow slow drifts (an exponential
-            moving average, EMA).
-        scale: `"geometric"` for statistics of logarithms of distances, or `"arithmetic"` for
-            statistics of distances as in Barachant2013.
+            Kim2020). By default, the weight is 1 divided by the number of matrices so far, so the
+            statistics converge. With a constant such as 0.01, the statistics are exponential moving
+            averages (EMA), which follow slow drifts.
+        scale: `"geometric"` or `"arithmetic"`. With `"geometric"`, statistics are computed from
+            logarithms of distances. With `"arithmetic"`, they are computed from distances, as in
+            Barachant2013.
 
     Attributes:
         center_: Mean of the clean matrices, shape `(n, n)` (`covmean_` in pyRiemann).
-        mean_: Mean of the logarithms of distances (log mu in Kim2020), or of distances for
-            `"arithmetic"`.
-        stddev_: Standard deviation of the logarithms of distances (log sigma in Kim2020), or of
-            distances for `"arithmetic"`.
-        count_: Number of matrices in the statistics.
-        statistics_: The four attributes above, as `geometry.spd.potato.Statistics`.
+        mean_: Mean of the logarithms of distances (log mu in Kim2020). With `"arithmetic"`, mean of
+            the distances.
+        stddev_: Standard deviation of the logarithms of distances (log sigma in Kim2020). With
+            `"arithmetic"`, standard deviation of the distances.
+        count_: Number of matrices from which the statistics were computed.
+        statistics_: `geometry.spd.potato.Statistics` with the four values above.
         clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`. `save` does not
             write it.
         n_features_in_: Size n of the matrices.
-        offset_: Minus the threshold, the value of `score_samples` at which a matrix is rejected.
+        offset_: Negative of the threshold. A matrix is rejected if `score_samples` is at most this
+            value.
 
     Example:
         >>> X = np.exp([-1.2, -1.0, -0.9, 0.9, 1.0, 1.2])[:, None, None]
@@ -95,16 +98,17 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Finds the clean matrices and measures the statistics of these matrices.
+        """Finds the clean matrices, and computes their statistics.
 
-        The method measures the statistics, drops matrices with scores at or above the threshold,
-        and repeats these steps until no matrix is dropped.
+        The method computes the statistics, drops matrices with scores at or above the threshold,
+        and repeats these two steps until no matrix is dropped.
 
         Args:
             X: Positive definite matrices, shape `(count, n, n)`, which may include artifacts.
-            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for a known artifact. `fit`
-                ignores known artifacts, which may hold any numbers. Default: no artifact is known.
-            sample_weight: Non-negative weights of the matrices in the computation of the center,
+            y: Labels, shape `(count,)`. A label is 1 for a clean matrix, and 0 or -1 for a known
+                artifact. `fit` ignores known artifacts, which may hold any numbers. By default, no
+                artifact is known.
+            sample_weight: Non-negative weights with which the center is computed from the matrices,
                 shape `(count,)`. As in pyRiemann, the statistics of distances are not weighted.
                 Default: equal weights.
 
@@ -112,8 +116,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             The potato.
 
         Raises:
-            ValueError: If a parameter is out of range, labels or weights do not fit, there are
-                fewer than two matrices, fewer than two are clean, or a matrix is not finite or not
+            ValueError: If a parameter is out of range, labels or weights have invalid shapes or
+                values, there are fewer than two clean matrices, or a matrix is not finite or not
                 positive definite.
             TypeError: If an argument is masked or holds values other than real numbers.
         """
@@ -133,7 +137,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             if clean.sum() < geometry.MIN_SAMPLES:
                 raise ValueError(
                     f"threshold={self.threshold} rejects all except {clean.sum()} of {len(X)} "
-                    "matrices. Choose a higher threshold, or check that most windows are clean."
+                    "matrices. Choose a higher threshold, or check whether most windows are clean."
                 )
         self._set_statistics(statistics)
         self.clean_ = clean
@@ -144,26 +148,26 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
         Args:
             X: Positive definite matrices, shape `(count, n, n)`, which may include artifacts.
-            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for an artifact. Default: no
-                artifact is known.
+            y: Labels, shape `(count,)`. A label is 1 for a clean matrix, and 0 or -1 for an
+                artifact. Default: no artifact is known.
             **kwargs: Further arguments that are passed to `fit`, such as `sample_weight`.
         """
         return self.fit(X, y, **kwargs).predict(X)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Calls `update` for each of several new matrices in turn.
+        """Calls `update` for each new matrix, one after another.
 
         Args:
             X: Matrices, shape `(count, n, n)`.
-            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for an artifact. The method
-                ignores known artifacts.
+            y: Labels, shape `(count,)`. A label is 1 for a clean matrix, and 0 or -1 for an
+                artifact. The method ignores known artifacts.
 
         Returns:
             The potato.
 
         Raises:
             ValueError: If the potato is not fitted, the matrices have another size, or the labels
-                do not fit.
+                are invalid.
         """
         X = self._checked_matrices(X)
         for matrix in X[_clean_mask(y, len(X))]:
@@ -171,15 +175,14 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return self
 
     def update(self, matrix: ArrayLike) -> float:
-        """Computes the score of one matrix and, if the matrix is accepted, updates the statistics
-        with it (Kim2020, Eqs. 19-21).
+        """Computes the score of one matrix. If the matrix is accepted, the method updates the
+        statistics with this matrix (Kim2020, Eqs. 19-21).
 
         Args:
             matrix: Covariance matrix, shape `(n, n)`.
 
         Returns:
-            Score before the update, a float, which is infinite for a matrix that is not positive
-            definite.
+            Score before the update, which is infinite if the matrix is not positive definite.
 
         Raises:
             ValueError: If the potato is not fitted, or the matrix has another size.
@@ -192,15 +195,14 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return float(z)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Computes z-scores, the numbers of standard deviations by which the logarithms of
-        distances from the center exceed their mean (Kim2020, Eq. 6).
+        """Computes z-scores (Kim2020, Eq. 6). A z-score says by how many standard deviations the
+        logarithm of a distance from the center exceeds the mean of these logarithms.
 
         Args:
             X: Matrices, shape `(count, n, n)`.
 
         Returns:
-            Scores, shape `(count,)`, which are higher for artifacts, and infinite for a matrix that
-            is not positive definite.
+            Scores, shape `(count,)`. Artifacts have higher or infinite scores.
 
         Raises:
             ValueError: If the potato is not fitted, or the matrices have another size.
@@ -209,8 +211,9 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return self._scores(self.statistics_, X)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Returns the negative z-scores of `transform`, shape `(count,)`. As in scikit-learn, the
-        returned scores are higher for clean matrices."""
+        """Returns the z-scores of `transform` with the opposite sign, shape `(count,)`. As in
+        scikit-learn, these scores are higher for clean matrices.
+        """
         return -self.transform(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -230,7 +233,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return scipy.stats.norm.sf(self.transform(X))
 
     def save(self, path: Path) -> None:
-        """Writes the potato to a small `.npz` file of arrays, with 8 bytes per matrix entry.
+        """Writes the potato to a small `.npz` file, which uses 8 bytes per matrix entry.
 
         The method writes a temporary file and renames it, so `path` is never incomplete.
 
@@ -311,8 +314,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         X = real("`X`", X, np.float64)
         if X.ndim != 3 or X.shape[1:] != (n, n):
             raise ValueError(
-                f"This potato takes matrices of shape ({n}, {n}), in a stack of shape (count, {n}, "
-                f"{n}). Received shape {X.shape}."
+                f"This potato needs an array of shape (count, {n}, {n}) with matrices of shape "
+                f"({n}, {n}). Received shape {X.shape}."
             )
         return X
 
@@ -336,9 +339,9 @@ def _clean_mask(y, count):
     y = real("`y`", y)
     if y.shape != (count,) or not np.isin(y, (-1, 0, 1)).all():
         raise ValueError(
-            f"`y` must hold a label for each of the {count} matrices: 1 for a clean matrix, 0 or "
-            f"-1 for an artifact. Received shape {y.shape} and labels "
-            f"{np.unique(y)[:8].tolist()}. Use y=None if no artifact is known."
+            f"`y` must hold one label per matrix ({count}), 1 for a clean matrix and 0 or -1 for "
+            f"an artifact. Received shape {y.shape} and labels {np.unique(y)[:8].tolist()}. Use "
+            "y=None if no artifact is known."
         )
     return y == 1
 

@@ -1,5 +1,6 @@
-"""Displays the progress of long computations on stderr, because stdout is for the results of
-programs."""
+"""Displays the progress of long computations on stderr, because programs write their results to
+stdout.
+"""
 
 import sys
 import time
@@ -23,14 +24,14 @@ SECONDS_BETWEEN_LINES = 10.0
 def track(iterable: Iterable[Any], description: str, total: int | None = None) -> Iterator[Any]:
     """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal the function shows a bar with count, rate and time left. If stderr is not a
-    terminal, the function prints one line every ten seconds, so that short computations do not add
-    lines to a log.
+    If stderr is a terminal, the function shows a bar with count, rate and time left. If stderr is
+    not a terminal, the function prints one line every ten seconds, so that short computations do
+    not add lines to a log.
 
     Args:
         iterable: Items to process.
         description: Description of the computation in a few words, such as `"embed"`.
-        total: Number of items. Default: `len(iterable)`, if it is defined.
+        total: Number of items. The default is `len(iterable)`, if it is defined.
 
     Yields:
         The items, unchanged and in the same order.
@@ -47,7 +48,7 @@ def track(iterable: Iterable[Any], description: str, total: int | None = None) -
 
 
 class _Rate(ProgressColumn):
-    """Column of the progress bar that shows the number of items per second in the last seconds."""
+    """Column of the progress bar that shows the current number of items per second."""
 
     def render(self, task):
         speed = task.finished_speed or task.speed

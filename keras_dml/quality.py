@@ -1,5 +1,5 @@
-"""Checks of the quality of recordings, with simple statistics and with a Riemannian potato (an
-outlier detector).
+"""Checks the quality of recordings with simple statistics and with a Riemannian potato (an outlier
+detector).
 
 If the model computes covariances, the potato checks the covariances of recordings. A gate combines
 these checks for one model. `gate_of` returns the gate of a model that was trained by
@@ -23,10 +23,11 @@ from keras_dml.potato import Potato
 from keras_dml.zoo import reading
 
 CARD_KEY, FILE = "quality", "potato.npz"
-# The limits are based on 4,700 recordings of walks, EEG trials and vowels. In these recordings, a
-# channel is at its limit for at most 4 % of the time, all channels are constant together for at
-# most 3 % of the time, and the median standard deviation of a recording is 0.45 to 2.4 times the
-# usual standard deviation. A wrong unit gives a larger factor, because 1 g is 9.81 m/s^2.
+# The limits below are based on 4,700 recordings of walks, EEG trials and vowels. In these
+# recordings, a channel is at its smallest or largest value for at most 4 % of the time, and all
+# channels are constant together for at most 3 % of the time. The median standard deviation of a
+# recording is 0.45 to 2.4 times the usual standard deviation. If a recording is in a wrong unit,
+# this factor is larger, because 1 g is 9.81 m/s^2.
 CLIPPED = 0.1  # fraction of the steps in which a channel is at its limit
 STILL = 0.1  # fraction of the steps in which all channels are constant
 STUCK = 0.25  # fraction of the steps in which one channel is constant
@@ -35,29 +36,31 @@ MAGNITUDE = 5.0  # largest factor between median and usual standard deviation
 TIMES_SHOWN = 2.0  # factor of power at which messages name the most unusual channel
 BLOCK = 320  # steps of audio in a block for the crest factor, 20 ms at 16 kHz
 LOUD_BLOCKS, LOUD_DB = 10, 15.0  # blocks up to 15 dB below the tenth loudest block are loud
-# The limit is this number of decibels below the smallest crest factor of training recordings. The
-# smallest crest factor of 504 recordings of 73 voices is 6.2 dB, so the limit is 5.7 dB. Of these
-# recordings, 38 % are below the limit after distortion by tanh(3 x / peak), and 99 % after
-# distortion by tanh(10 x / peak) or clipping at a tenth of the peak.
+# Audio counts as distorted if its crest factor is below a limit, which is this number of decibels
+# below the smallest crest factor of the training recordings. For 504 recordings of 73 voices, the
+# smallest crest factor is 6.2 dB, so the limit is 5.7 dB. If these recordings are distorted by
+# tanh(3 x / peak), 38 % of them are below the limit. If these recordings are distorted by tanh(10 x
+# / peak) or clipped at a tenth of the peak, 99 % of them are below the limit.
 CREST_MARGIN_DB = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Usual:
-    """Usual properties of the recordings for a model, and checks that compare recordings with these
-    properties.
+    """Properties that recordings for a model usually have, and checks that compare recordings with
+    these properties.
 
     Attributes:
         channels: Names of the channels, in order.
-        is_sound: Whether the recordings are audio. In audio, loudness and silence do not count as
-            faults.
+        is_sound: Whether the recordings are audio. If True, unusual loudness and silence do not
+            count as faults.
         stddev: Usual standard deviation of each channel, which `measured` computes. None if the
             standard deviation is unknown.
         units: Unit of each channel. None if all channels have the same unit.
-        steps: Smallest number of time steps of recordings whose magnitudes and fractions of time
-            are checked. Shorter recordings, such as walks of half a second, vary too much.
-        crest_db: Smallest crest factor (peak divided by root mean square) of undistorted audio, in
-            dB. None if the crest factor is unknown.
+        steps: A recording with fewer time steps is checked only for missing values and constant
+            channels, because short recordings, such as walks of half a second, vary too much.
+        crest_db: Smallest crest factor (peak divided by root mean square) that audio may have, in
+            dB. If the crest factor is smaller, the audio counts as distorted. None if the crest
+            factor is unknown.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -73,9 +76,9 @@ class Usual:
     crest_db: float | None = None
 
     def measured(self, recordings: Recordings) -> Self:
-        """Returns a copy with the usual standard deviations of the given recordings.
-
-        For audio, the copy has the smallest crest factor of the recordings instead.
+        """Returns a copy whose usual standard deviations are computed from the given recordings.
+        For audio, the method does not compute standard deviations. It sets `crest_db` to a value
+        that is slightly below the smallest crest factor of the given recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`.
@@ -142,16 +145,17 @@ class Usual:
         return None
 
     def _crest(self, x):
-        """Detects soft clipping, and clipping that happened before a filter. After these
-        distortions no step of the recording is at a limit."""
+        """Detects soft clipping, and clipping that happened before a filter. In recordings with
+        these distortions, no time step is at the smallest or largest value.
+        """
         if self.crest_db is None:
             return None
         crest = crest_factor(x)
         if not crest < self.crest_db:
             return None
         return (
-            f"it is distorted, as by clipping: its peaks are {crest:.1f} dB above the root mean "
-            f"square of its loud parts, and usual recordings have {self.crest_db:.1f} dB or more"
+            f"it is distorted, for example by clipping: its peaks are {crest:.1f} dB above the "
+            f"root mean square of its loud parts, but at least {self.crest_db:.1f} dB are expected"
         )
 
     def _still(self, x):
@@ -161,7 +165,9 @@ class Usual:
         is_repeated = np.diff(x, axis=0) == 0
         first, length = _longest_run(is_repeated.all(axis=1))
         if length > max(1, STILL * len(x)):
-            return f"all channels repeat the values of step {first} for {length:,} steps: a gap"
+            return (
+                f"it has a gap: all channels repeat the values of step {first} for {length:,} steps"
+            )
         for name, channel in zip(self.channels, is_repeated.T, strict=True):
             first, length = _longest_run(channel)
             if length > max(1, STUCK * len(x)):
@@ -178,15 +184,14 @@ class Usual:
                 is_all = len(indices) == len(ratios)
                 subject = "it is" if is_all else f"its channels in {self.units[indices[0]]} are"
                 return (
-                    f"{subject} {ratio:.2g} times as strong as usual: another unit (1 g is "
-                    "9.81 m/s^2), or another kind of recording"
+                    f"{subject} {ratio:.2g} times as strong as usual, which suggests another unit "
+                    "(1 g is 9.81 m/s^2) or another kind of recording"
                 )
         return None
 
     def _unit_groups(self):
-        """Returns a group of channel indices for each unit, and then a group of all channels.
-
-        A unit with a single channel gets no group, because the magnitude of a single channel varies
+        """Returns one list of channel indices per unit, and then a list of all channels. If a unit
+        has only one channel, it gets no list, because the magnitude of a single channel varies
         more.
         """
         units = np.array(self.units or [""] * len(self.channels))
@@ -210,8 +215,7 @@ class Gate:
         self._covariances = None if potato is None else covariances_of(model)
 
     def refused(self, recordings: Recordings) -> dict[int, str]:
-        """Returns a dictionary with the index of each rejected recording and the reason for
-        rejecting it.
+        """Returns a dictionary from the index of each rejected recording to the reason.
 
         Args:
             recordings: List of arrays `(time, channels)`. The model must accept the lengths of
@@ -242,20 +246,22 @@ class Gate:
         if len(times) == len(self.usual.channels):
             factor = max(times[worst], 1 / times[worst])
             if factor >= TIMES_SHOWN:
-                detail = f"; most of all channel {self.usual.channels[worst]}"
+                detail = f"; the largest difference is in channel {self.usual.channels[worst]}"
         return (
-            "its channels move together as in no recording of training, as with a loose sensor or "
-            f"a disturbance (score {score:.1f}, at most {self.potato.threshold:.1f}){detail}"
+            "its channels vary together in a way that differs from all training recordings, for "
+            f"example because a sensor is loose (score {score:.1f}, allowed: below "
+            f"{self.potato.threshold:.1f}){detail}"
         )
 
 
 def crest_factor(recording: ArrayLike) -> float:
-    """Computes the crest factor of the loud parts of an audio recording: peak divided by root mean
-    square, in dB.
+    """Computes the crest factor (peak divided by root mean square) of the loud parts of an audio
+    recording, in dB.
 
-    The crest factor of speech is at least 6 dB. The crest factor of a square wave is 0 dB, and the
-    crest factor of a sine wave is 3 dB. The result is the median over all blocks of 320 steps that
-    are at most 15 dB below the tenth loudest block, so loudness and silence do not change it.
+    The crest factor is at least 6 dB for speech, 0 dB for a square wave and 3 dB for a sine wave.
+    The recording is divided into blocks of 320 steps, and the result is the median over all loud
+    blocks. A block is loud if it is at most 15 dB below the tenth loudest block. The crest factor
+    therefore does not depend on the loudness or on silence.
 
     Args:
         recording: Recording, shape `(time, channels)`, of which only the first channel is used.
@@ -291,8 +297,8 @@ def crest_factor(recording: ArrayLike) -> float:
 
 
 def covariances_of(model: keras.Model) -> keras.Model | None:
-    """Returns the part of a model up to its first layer `Covariance`, or None without a layer
-    `Covariance`.
+    """Returns the part of a model up to its first layer `Covariance`, or None if the model has no
+    layer `Covariance`.
 
     Args:
         model: A functional or sequential `keras.Model`.
@@ -303,13 +309,13 @@ def covariances_of(model: keras.Model) -> keras.Model | None:
 
 
 def gate_of(model: keras.Model) -> Gate | None:
-    """Creates the quality gate of a model from the model's card and the potato's file.
+    """Creates the quality gate of a model from the model's card and a file with a fitted potato.
 
     Args:
         model: A model that `keras_dml.zoo.load` returned.
 
     Returns:
-        `Gate`, or None if the model has no card or the model's card describes no gate.
+        `Gate`, or None if the model has no card or its card does not describe a gate.
 
     Raises:
         FileNotFoundError: If the potato's file is missing.
@@ -342,7 +348,7 @@ def gate_of(model: keras.Model) -> Gate | None:
 
 
 def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str, Any]:
-    """Returns the description of a gate for the entry `CARD_KEY` of a model card.
+    """Returns a description of a gate, which is stored as the entry `CARD_KEY` of a model card.
 
     Args:
         usual: `Usual` properties of recordings for the model.
@@ -359,7 +365,9 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str
 
 
 def _fraction_in_runs(values):
-    """Returns the fraction of steps that are True and have a neighboring step that is True."""
+    """Returns the fraction of time steps that are True and whose previous or next time step is also
+    True.
+    """
     neighbors = np.r_[False, values[:-1]] | np.r_[values[1:], False]
     return (values & neighbors).mean()
 

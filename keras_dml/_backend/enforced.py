@@ -1,4 +1,4 @@
-"""Assertions that also work in compiled steps, where Python code cannot raise errors."""
+"""Provides assertions for compiled steps, in which Python code cannot raise errors."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from keras_dml._backend import keras, ops
 
 
 def enforced(condition, message, values=None):
-    """Returns the condition. If an element of the condition is False, the step stops with an error.
-    This also works in compiled steps.
+    """Returns the condition. Stops the step with an error if an element of the condition is False.
+    The assertion also works in compiled steps.
 
     The step calls Python only if the condition is False. TensorFlow stops before it computes
     anything that depends on the result. XLA on TensorFlow drops the assertion, so the caller must
@@ -17,7 +17,7 @@ def enforced(condition, message, values=None):
         condition: Boolean tensor.
         message: Error message.
         values: Tensor of the shape of `condition`. The error message contains the first value for
-            which the condition is False. Default: the message contains no value.
+            which the condition is False. By default, the message contains no value.
     """
     if keras.backend.backend() == "tensorflow":
         return _on_tensorflow(condition, message, values)
@@ -51,8 +51,8 @@ def _on_jax(condition, message, values):
 
     result = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
     arguments = (condition,) if values is None else (condition, values)
-    # A pure callback has no side effects and is skipped if the condition holds, so the assertion
-    # does not slow down the dispatch of steps.
+    # A pure callback does not slow down the dispatch of steps, because it has no side effects and
+    # runs only if the condition is violated.
     return ops.cond(
         ops.all(condition),
         lambda: condition,

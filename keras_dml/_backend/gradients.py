@@ -1,4 +1,4 @@
-"""Gradients with respect to the inputs of a network."""
+"""Computes gradients with respect to the inputs of a network."""
 
 from keras_dml._backend import keras
 
@@ -6,20 +6,19 @@ from keras_dml._backend import keras
 def value_and_gradient(function, x, has_aux=False):
     """Computes the values of a function and the gradient of their sum with respect to the inputs.
 
-    Weights that the function reads count as constants. `value_and_gradient` works in eager calls,
-    in compiled steps and in loops inside compiled steps.
+    The gradient treats weights that the function reads as constants. `value_and_gradient` works in
+    eager calls, in compiled steps and in loops inside compiled steps.
 
     Args:
         function: Function that takes a tensor like `x` and returns values of any shape. Return one
             value per example to get a separate gradient for each example. The function must not
             change variables.
         x: Inputs, shape `(batch, ...)`, floats.
-        has_aux: Whether the function returns a pair of the values and an additional result, which
-            does not affect the gradient.
+        has_aux: Whether the function returns a pair `(values, result)`. The additional result does
+            not affect the gradient.
 
     Returns:
-        Result of the function, and gradient with the shape of `x`. The gradient is 0 if the
-        function does not use `x`.
+        Result of the function, and gradient with the shape of `x` (0 if the function ignores `x`).
 
     Raises:
         NotImplementedError: If the backend is not TensorFlow or JAX.
@@ -49,8 +48,8 @@ def value_and_gradient(function, x, has_aux=False):
 def compiled(function):
     """Compiles a function with the backend's compiler.
 
-    At the first call with each shape, all values that the function reads besides its arguments
-    become constants.
+    When the compiled function is first called with arguments of a new shape, all values that the
+    function reads besides its arguments become constants.
 
     Args:
         function: Function of tensors, without side effects.
@@ -74,12 +73,13 @@ def _message(backend):
     """Returns the error message for a backend on which gradients with respect to inputs are not
     implemented."""
     return (
-        f"Gradients in the inputs need TensorFlow or JAX. Keras runs on {backend!r}. "
-        "Set the environment variable KERAS_BACKEND before Keras is imported."
+        f"Gradients with respect to inputs need TensorFlow or JAX. Keras runs on {backend!r}. Set "
+        "the environment variable KERAS_BACKEND before Keras is imported."
     )
 
 
 def has_forward_mode():
-    """Returns True if the backend supports forward-mode derivatives of losses (`jax.jvp`). With a
-    custom gradient, forward-mode derivatives are impossible."""
+    """Returns True if the backend supports forward-mode derivatives of losses (`jax.jvp`). On other
+    backends, losses may use custom gradients, which have no forward-mode derivatives.
+    """
     return keras.backend.backend() == "jax"

@@ -1,17 +1,19 @@
-"""Functions that call NumPy within a TensorFlow step."""
+"""Calls NumPy functions within a TensorFlow step."""
 
 from keras_dml._backend import keras, xla
 
 
 def is_reachable():
-    """Returns True if a step can call NumPy, which holds on TensorFlow unless XLA compiles the
-    step."""
+    """Returns True if a training step can call NumPy. A step on TensorFlow can call NumPy unless
+    XLA compiles the step.
+    """
     return keras.backend.backend() == "tensorflow" and not xla.is_compiling()
 
 
 def is_faster():
-    """Returns True if NumPy sorts faster than the backend, which holds for TensorFlow without an
-    accelerator."""
+    """Returns True if NumPy sorts faster than the backend, as it does if the backend is TensorFlow
+    without an accelerator.
+    """
     if not is_reachable():
         return False
     import tensorflow as tf

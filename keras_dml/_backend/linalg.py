@@ -1,4 +1,4 @@
-"""Matrix products and decompositions that Keras lacks or computes differently."""
+"""Computes matrix products and decompositions that Keras lacks or computes differently."""
 
 import functools
 
@@ -42,7 +42,8 @@ def cholesky(x):
     """Computes the Cholesky factor, the lower triangular L with `L L' = x`, shape `(..., n, n)`.
     The factor is NaN for a matrix that is not positive definite.
 
-    `keras.ops.cholesky` raises an error instead if one matrix of a batch is not positive definite.
+    In contrast, `keras.ops.cholesky` raises an error if one matrix of a batch is not positive
+    definite.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -62,14 +63,15 @@ def inverse_lower(factor):
 
 @functools.cache
 def _in_turn(name):
-    """Returns a decomposition of stacks of matrices for JAX. On a CPU it decomposes one matrix
-    after another.
+    """Returns a function that decomposes stacks of matrices on JAX. On a CPU, the function
+    decomposes one matrix after another.
 
-    JAX's call of LAPACK for a whole stack distributes the matrices over the threads of XLA's pool,
-    and blocks the calling thread until all are done. If as many of these calls run at once as the
-    pool has threads, they wait for each other forever. This deadlock happened in a step of the
-    potato ranking loss on two cores (jaxlib 0.10.2). A decomposition of a single matrix runs in the
-    calling thread, so it cannot cause the deadlock.
+    If JAX calls LAPACK for a whole stack, the call distributes the matrices over the threads of
+    XLA's pool, and blocks its own thread until all matrices are decomposed. If the number of
+    simultaneous calls equals the number of threads in the pool, all threads wait for each other
+    forever. We saw this deadlock on two cores, in a training step with the potato ranking loss
+    (jaxlib 0.10.2). A decomposition of a single matrix runs in the calling thread, so it cannot
+    cause the deadlock.
 
     Args:
         name: `"eigh"`, `"eigenvalues"`, `"cholesky"` or `"inverse_lower"`.

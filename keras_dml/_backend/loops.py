@@ -1,4 +1,4 @@
-"""Loop with a fixed number of iterations. The loop has a gradient on all backends."""
+"""Provides a loop with a fixed number of iterations. The loop has a gradient on all backends."""
 
 from keras_dml._backend import keras, ops
 
@@ -6,13 +6,14 @@ from keras_dml._backend import keras, ops
 def repeated(turns, body, state):
     """Applies `state = body(i, state)` for i from 0 to `turns - 1`, as one loop of the graph.
 
-    To compute the gradient of a loop, XLA on TensorFlow needs the number of iterations as an upper
-    bound, whereas JAX accepts no bound. In an eager call, TensorFlow traces the loop first, because
-    separate operations take three times as long.
+    To compute the gradient of a loop, XLA on TensorFlow needs an upper bound of the number of
+    iterations. JAX has no argument for this bound. In an eager call, TensorFlow first traces the
+    loop, because a loop of separate operations takes three times as long.
 
     Args:
         turns: Number of iterations, an int.
-        body: Function `body(i, state)` of the iteration, an int32 scalar, and the state.
+        body: Function `body(i, state)` that returns the next state. `i` is the number of the
+            iteration, an int32 scalar.
         state: Nested structure of tensors.
 
     Returns:
@@ -32,6 +33,6 @@ def repeated(turns, body, state):
 
     if not tf.executing_eagerly():
         return loop(*state)
-    # A concrete function avoids TensorFlow's warning about retracing, which many layers that are
-    # called once would cause.
+    # A concrete function avoids TensorFlow's warning about retracing. Many layers that are each
+    # called once would cause this warning.
     return tf.function(loop, autograph=False).get_concrete_function(*state)(*state)

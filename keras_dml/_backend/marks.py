@@ -1,4 +1,4 @@
-"""Functions that attach a Python object to a tensor until the tensor is deleted."""
+"""Attaches a Python object to a tensor until the tensor is deleted."""
 
 import weakref
 

@@ -6,13 +6,14 @@ from keras_dml._backend import keras, ops
 
 
 def in_float64(function):
-    """Makes a function of float32 tensors compute its result and its gradient in float64.
+    """Changes a function of float32 tensors so that it computes its result and its gradient in
+    float64.
 
-    The conversion also works on JAX without the 64-bit mode, in which a cast to float64 would give
-    float32.
+    The change also works on JAX with the 64-bit mode off, where an ordinary cast to float64 would
+    give float32.
 
     Args:
-        function: Function that maps floating-point tensors to one tensor, without reading other
+        function: Function that maps floating-point tensors to one tensor, and reads no other
             tensors.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Draws random bytes with as few random bits as possible."""
+"""Draws random bytes, and generates no more random bits than the bytes need."""
 
 import math
 
@@ -6,8 +6,8 @@ from keras_dml._backend import keras
 
 
 def random_bytes(shape, bits, seed):
-    """Draws random bytes that are uniform below `2 ** bits`. On TensorFlow, only the required
-    number of bits is drawn.
+    """Draws random bytes that are uniformly distributed from 0 to `2 ** bits - 1`. On TensorFlow,
+    only the required number of bits is drawn.
 
     Args:
         shape: Shape of the result, a tuple of whole numbers or, on TensorFlow, of scalar tensors.

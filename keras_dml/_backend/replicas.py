@@ -1,5 +1,4 @@
-"""Functions that scale losses and gather rows across the replicas of a TensorFlow distribution
-strategy."""
+"""Scales losses and gathers rows across the replicas of a TensorFlow distribution strategy."""
 
 from keras_dml._backend import keras
 
@@ -20,7 +19,7 @@ def per_replica(loss):
 def gathered(tensor):
     """Gathers the rows of all replicas, in order, on each replica.
 
-    On a single device the tensor is returned unchanged. The same holds on JAX, because a step
+    On a single device, and on JAX, the tensor is returned unchanged. On JAX, a step already
     processes the global batch.
     """
     if keras.backend.backend() != "tensorflow":

@@ -1,5 +1,6 @@
-"""Helper for the method `train_step` of models, whose arguments differ between TensorFlow and
-JAX."""
+"""Changes the data in the arguments of a model's method `train_step`. These arguments differ
+between TensorFlow and JAX.
+"""
 
 from keras_dml._backend import keras
 
@@ -10,8 +11,9 @@ def with_data(model, arguments, change):
     Args:
         model: Model that is trained. `change` may read the weights of the model and set other
             variables of the model.
-        arguments: Arguments of `train_step`, which are the data or, on JAX, the state and the data.
-        change: Function that maps the data to the new data.
+        arguments: Arguments of `train_step`. On TensorFlow they are the data, and on JAX they are
+            the state and the data.
+        change: Function that takes the data and returns the new data.
     """
     *state, data = arguments
     if not state:

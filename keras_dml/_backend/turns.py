@@ -8,18 +8,18 @@ from keras_dml._backend import keras, ops
 def in_turns(function, weights, state, inputs, turns, output):
     """Computes a function on the parts of a batch. The backward pass recomputes each part.
 
-    The forward pass and the backward pass are one loop each for every number of parts. The two
+    The forward pass and the backward pass are one loop each, whatever the number of parts. The two
     loops start from the same state, so that they draw the same random numbers.
 
     Args:
-        function: Function that maps the weights, the state and one part of the inputs to an output
-            and the next state, a list of tensors like `state`.
+        function: Function that takes the weights, the state and one part of the inputs, and returns
+            an output and the next state.
         weights: List of tensors. Only the weights get a gradient.
         state: List of tensors.
         inputs: Tuple of tensors, shape `(size, turns, ...)`. Part i is `[:, i]` of each tensor.
         turns: Number of parts, an int, or a scalar tensor on TensorFlow.
-        output: Symbolic output of the function, which gives the dtype and the shape after the axis
-            `size`.
+        output: Symbolic output of the function, which defines the dtype of the outputs and their
+            axes after `size`.
 
     Returns:
         Outputs, shape `(turns, size, ...)`, and the state after the last part.
@@ -33,8 +33,8 @@ def in_turns(function, weights, state, inputs, turns, output):
     if backend == "jax":
         return _on_jax(function, weights, state, inputs, turns)
     raise NotImplementedError(
-        f"Batches are embedded in turns on TensorFlow and JAX. Keras runs on {backend!r}. Set the "
-        "environment variable KERAS_BACKEND before Keras is imported."
+        f"Only TensorFlow and JAX can embed a batch in several parts. Keras runs on {backend!r}. "
+        "Set the environment variable KERAS_BACKEND before Keras is imported."
     )
 
 
@@ -50,8 +50,9 @@ def _on_tensorflow(function, weights, state, inputs, turns, output):
     weights, state = (list(map(tf.identity, tensors)) for tensors in (weights, state))
 
     def loop(body, *start):
-        """Runs one iteration at a time. Parallel iterations would need the memory of all parts at
-        once."""
+        """Runs one iteration at a time, because parallel iterations would need the memory of all
+        parts at once.
+        """
         return tf.while_loop(lambda i, *_: i < turns, body, (0, *start), parallel_iterations=1)[1:]
 
     @tf.custom_gradient
@@ -103,7 +104,7 @@ def _on_jax(function, weights, state, inputs, turns):
 def _moving(function, weights, state, part):
     """Returns the indices of the state tensors that an iteration changes.
 
-    The loop stores these tensors for each iteration. If it stored the whole state, it would also
+    The loop stores these tensors for each iteration. A loop that stored the whole state would also
     store the frozen weights of a large network for each iteration.
     """
     import jax

@@ -1,4 +1,4 @@
-"""Functions that return the values of tensors, or the distinct values of tensors."""
+"""Provides functions that return the values of tensors or the distinct ids in a tensor."""
 
 import numpy as np
 
@@ -27,12 +27,13 @@ def immutable_weights(model):
 
 
 def unique(ids, size, static):
-    """Finds the distinct ids, and for each id its index among the distinct ids.
+    """Returns the distinct ids in a batch, and for each row the index of its id among the distinct
+    ids.
 
     Args:
         ids: Ids, int32, shape `(batch,)`.
-        size: Number of ids to return if shapes must not depend on values, as always on JAX. If
-            there are fewer distinct ids, ids are repeated.
+        size: Number of ids to return. JAX always needs this number, because shapes must not depend
+            on values there. If there are fewer distinct ids, some ids are returned more than once.
         static: Whether shapes must not depend on values, which is required if XLA compiles the
             step.
     """

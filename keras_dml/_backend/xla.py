@@ -1,7 +1,6 @@
-"""Compiles functions with XLA, which combines many passes over memory into one pass.
-
-Exported files do not use XLA, because they must run without XLA. With TensorFlow on a GPU these
-functions do not compile either, because Keras already compiles the whole step with XLA by default.
+"""Compiles functions with XLA, which combines many passes over memory into one pass. Functions of
+exported files are not compiled, because these files must run without XLA. With TensorFlow on a GPU,
+functions are not compiled either, because Keras compiles the whole step with XLA by default.
 """
 
 import contextlib
@@ -14,7 +13,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Makes sure that graphs that are created within the block can run without XLA."""
+    """Disables XLA within the block, so that graphs that are created there can run without XLA."""
     token = _AVOIDED.set(True)
     try:
         yield
@@ -23,13 +22,14 @@ def avoided():
 
 
 def is_avoided():
-    """Returns True within a block of `avoided`, where graphs must be able to run without XLA."""
+    """Returns True within a block of `avoided`, in which graphs must not need XLA."""
     return _AVOIDED.get()
 
 
 def is_used():
-    """Returns True if functions can be compiled with XLA: always on JAX, and on TensorFlow without
-    a GPU and outside a block of `avoided`."""
+    """Returns True if functions can be compiled with XLA. JAX always compiles. TensorFlow compiles
+    if there is no GPU and the code is outside a block of `avoided`.
+    """
     if keras.backend.backend() != "tensorflow":
         return True
     import tensorflow as tf
@@ -47,7 +47,7 @@ def is_traced():
 
 
 def is_compiling():
-    """Returns True if XLA compiles the TensorFlow graph being traced (`jit_compile=True`)."""
+    """Returns True if XLA will compile the graph that TensorFlow traces (`jit_compile=True`)."""
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
@@ -70,7 +70,8 @@ def compiled(function):
 
 def traced(function):
     """Traces a function once for each shape. On JAX, XLA also compiles the function. On TensorFlow,
-    XLA does not compile it."""
+    the traced function is not compiled.
+    """
     if keras.backend.backend() == "jax":
         import jax
 
@@ -100,17 +101,17 @@ def compiles_eigh():
     """Returns True if XLA may compile an eigendecomposition.
 
     For TensorFlow, XLA's eigendecomposition is many times slower than TensorFlow's own. For 64
-    matrices of 80 x 80 on a CPU, it takes 744 ms instead of 12 ms.
+    matrices of 80 x 80 on a CPU, XLA takes 744 ms, and TensorFlow takes 12 ms.
     """
     return keras.backend.backend() != "tensorflow"
 
 
 def _differentiable(fast, plain):
-    """Combines the forward pass of a compiled TensorFlow function with the gradient of the same
-    function without compilation.
+    """Returns a TensorFlow function whose forward pass is compiled with XLA, and whose gradient is
+    computed without XLA.
 
-    A gradient tape must not record the compiled function, because the values that a loop stores for
-    its backward pass are not available outside of XLA.
+    A gradient tape must not record the compiled function: if the function contains a loop,
+    TensorFlow cannot read the values that the loop stored inside XLA for its backward pass.
 
     Args:
         fast: Compiled function of tensors.
@@ -126,9 +127,9 @@ def _differentiable(fast, plain):
     def hidden(argument):
         def forward_mode(_):
             raise NotImplementedError(
-                "A function that XLA has compiled has no forward-mode derivative "
-                "(`tf.autodiff.ForwardAccumulator`). Compute it outside `tf.function`, or use "
-                "`tf.GradientTape`."
+                "`tf.autodiff.ForwardAccumulator` cannot compute a forward-mode derivative of a "
+                "function that XLA has compiled. Compute the derivative outside `tf.function`, or "
+                "use `tf.GradientTape`."
             )
 
         return tf.identity(argument), forward_mode
@@ -152,7 +153,8 @@ def filled_up(x, sizes):
 
     Args:
         x: Tensor, shape `(n, ...)`.
-        sizes: Number of allowed numbers of rows between a power of two and the next.
+        sizes: Number of different sizes that are allowed between a power of two and the next power
+            of two.
     """
     rows = ops.shape(x)[0]
     if isinstance(rows, int):

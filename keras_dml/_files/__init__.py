@@ -1,5 +1,4 @@
-"""Functions that write files and folders atomically, and replace only files and folders of the same
-kind."""
+"""Writes files and folders atomically. A folder replaces only folders of the same kind."""
 
 from keras_dml._files.paths import (
     path_with_name,

@@ -1,4 +1,4 @@
-"""Checks of output paths, so that only earlier output of this package is overwritten."""
+"""Checks output paths, so that the package overwrites only its own earlier output."""
 
 import fnmatch
 import os
@@ -13,8 +13,7 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
     *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
     *("variables", "variables/variables.*", "variables/checkpoint"),
 )
-# Folders that the kernel provides. Links in these folders, such as /dev/stdout, lead to files that
-# a program has open.
+# Folders of the kernel. They contain links to files that a program has open, such as /dev/stdout.
 _KERNEL = ("/dev", "/proc", "/sys")
 _MEMORY = "/dev/shm"  # an ordinary file system that is kept in memory
 _MOST_LINKS = 40  # largest number of links in one path, as in Linux
@@ -39,8 +38,8 @@ def replaceable_file(path):
         A `pathlib.Path` at which no file or a regular file exists.
 
     Raises:
-        ValueError: If the path does not end in a name, a folder, device, pipe or socket exists at
-            the path or at the target of a link, the path is a broken link, or the path or a link in
+        ValueError: If the path does not end in a name, or is a broken link. If a folder, device,
+            pipe or socket exists at the path or at the target of a link. If the path or a link in
             it leads through a folder of the kernel, such as `/dev`.
         FileNotFoundError: If the parent folder does not exist.
     """
@@ -48,7 +47,8 @@ def replaceable_file(path):
     is_link = path.is_symlink()
     if is_link and not path.exists():
         raise ValueError(
-            f"{str(path)!r} is a link to nothing, so it is left as it is. Pass the path of a file."
+            f"{str(path)!r} is a link to nothing, because its target does not exist, so it is left "
+            "as it is. Pass the path of a file."
         )
     if path.exists() and not path.is_file():
         raise ValueError(
@@ -60,8 +60,8 @@ def replaceable_file(path):
 
 
 def replaceable_folder(path, what, mark, members):
-    """Checks that a folder can be written at a path without replacing anything except a folder of
-    the same kind, and returns the path.
+    """Checks that a folder can be written at a path, and returns the path. Only a folder of the
+    same kind may be replaced.
 
     Args:
         path: Path of the folder to write.
@@ -73,12 +73,14 @@ def replaceable_folder(path, what, mark, members):
         A `pathlib.Path` at which no file, an empty folder or a folder of this kind exists.
 
     Raises:
-        ValueError: If the path does not end in a name, something else exists at the path, or the
-            path leads through a folder of the kernel, such as `/dev`.
+        ValueError: If the path does not end in a name, or leads through a folder of the kernel,
+            such as `/dev`. If a file, or a folder of another kind, exists at the path.
         FileNotFoundError: If the parent folder does not exist.
     """
     path = path_with_name(path, "folder")
-    advice = f"Give a folder that does not exist, is empty or holds a {what}, which is replaced."
+    advice = (
+        f"Give a folder that does not exist, an empty folder, or a {what} that may be replaced."
+    )
     if path.is_symlink():
         raise ValueError(f"{str(path)!r} is a link, so it is left as it is. {advice}")
     _check_outside_kernel(path)
@@ -142,8 +144,7 @@ def _check_outside_kernel(path):
     """Raises `ValueError` if a path leads through a folder of the kernel.
 
     For example, `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell
-    redirects the output. A caller who passes `/dev/stdout` does not intend to replace the file
-    behind the link.
+    redirects the output. A caller who passes `/dev/stdout` does not want to replace this file.
     """
     folder = next((place for place in _places(path) if place in _KERNEL), None)
     if folder is not None:
@@ -154,9 +155,8 @@ def _check_outside_kernel(path):
 
 
 def _places(path):
-    """Iterates over the folders and links through which a path leads.
-
-    Folders in `/dev/shm` are left out.
+    """Iterates over all parent folders of a path and all links on the way, except folders in
+    `/dev/shm`.
     """
     path = path if path.is_absolute() else pathlib.Path.cwd() / path
     rest = [*reversed(path.parts)]

@@ -1,4 +1,4 @@
-"""Functions that write files and folders atomically."""
+"""Writes files and folders atomically."""
 
 import contextlib
 import os
@@ -11,13 +11,14 @@ from keras_dml._files.tmp_dirs import REPLACED, tmp_dir
 
 @contextlib.contextmanager
 def staged(path, place=replaceable_file):
-    """Context manager whose block writes a file or folder to a temporary path. At the end, this
-    file or folder replaces `path` atomically.
+    """Context manager for writing a file or folder atomically. The block writes to a temporary
+    path, and at its end the new file or folder replaces `path`.
 
     The new file or folder gets the permissions of the old file or folder. After an error, `path` is
-    unchanged and no temporary files remain. Before the block, temporary files that killed processes
-    left beside `path` are removed, and a folder that a killed process had moved away is restored.
-    Temporary files of a process that is still writing are not touched.
+    unchanged and no temporary files remain. Before the block, the function removes temporary files
+    that killed processes left beside `path`. If a killed process had moved away a folder, the
+    function moves the folder back. Temporary files of a process that is still writing are not
+    touched.
 
     Args:
         path: Path of the file or folder to replace.
@@ -25,8 +26,7 @@ def staged(path, place=replaceable_file):
             folder at this path must not be replaced.
 
     Yields:
-        Path in a temporary folder on the same file system, at which the block writes the new file
-        or folder.
+        Temporary path on the same file system, to which the block writes the file or folder.
 
     Raises:
         ValueError: If `place` raises a ValueError. `place` is called before and after the block.
@@ -70,8 +70,9 @@ def size(path):
 
 @contextlib.contextmanager
 def _errors_name(path):
-    """Adds the path to the message of errors without a file name, such as the error for a full
-    disk."""
+    """Adds the path to the message of an error that names no file, such as the error for a full
+    disk.
+    """
     try:
         yield
     except OSError as error:

@@ -1,5 +1,6 @@
-"""Creates temporary folders next to the file or folder that is written, and removes temporary
-folders that killed processes left behind."""
+"""Creates a temporary folder next to the file or folder that is written, and removes temporary
+folders of killed processes.
+"""
 
 import contextlib
 import glob
@@ -13,8 +14,9 @@ try:
 except ImportError:  # on Windows, without these locks, leftovers remain
     fcntl = None
 
-# A temporary folder contains a lock file, which the writing process holds, and the folder to write
-# to. While the target is being replaced, it also contains the previous target.
+# A temporary folder contains a lock file, which the writing process locks, and a folder for the new
+# output. While the target is being replaced, the temporary folder also contains the previous
+# target.
 _LOCK, _NEW, REPLACED = "lock", "new", "replaced"
 _RANDOM = 8 * "?"  # pattern of the random end of names that `tempfile` creates
 
@@ -23,7 +25,7 @@ _RANDOM = 8 * "?"  # pattern of the random end of names that `tempfile` creates
 def tmp_dir(target):
     """Creates a temporary folder beside a target, and removes the temporary folder after the block.
 
-    Temporary folders that killed processes left for the same target are removed first.
+    If killed processes left temporary folders for the same target, these folders are removed first.
 
     Args:
         target: Path that will be written, a `pathlib.Path` in a folder that exists.
@@ -70,7 +72,7 @@ def _locked(folder, mode):
     Raises:
         BlockingIOError: If a running process holds the lock.
         FileNotFoundError: If the lock file or the folder does not exist.
-        OSError: If the system has no locks.
+        OSError: If the operating system does not support file locks.
     """
     file = open(folder / _LOCK, mode)
     try:
@@ -88,8 +90,7 @@ def _remove_leftover(folder, target):
     """Removes the temporary folder of a process that has ended.
 
     Raises:
-        OSError: If the process is still running, or if it is unknown whether the process is
-            running.
+        OSError: If the process is still running, or if this cannot be determined.
     """
     try:
         with _locked(folder, "r+b"):
@@ -103,7 +104,8 @@ def _remove(folder, target):
     restored first.
 
     The lock is deleted last, because `_remove_leftover` expects that a folder without a lock is
-    empty. So if this process is killed during the removal, the next process can remove the folder.
+    empty. If this process is killed during the removal, the next process can therefore remove the
+    folder.
     """
     replaced = folder / REPLACED
     if replaced.exists() and not os.path.lexists(target):

@@ -1,4 +1,4 @@
-"""Explanations of the distance between two recordings by moments, channels and regions."""
+"""Explains which moments, channels or regions make two recordings different or similar."""
 
 import lazy_loader
 

@@ -17,42 +17,46 @@ from keras_dml.zoo import reading
 def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanation:
     """Explains the distance between two recordings by moments, channels or regions.
 
-    A moment is a span of time steps of a recording. Two kinds of distances are sums of parts that
-    belong to moments or channels:
+    A moment is a span of time steps of a recording. Two kinds of distances can be written as a sum
+    of parts, each of which belongs to a moment or to channels:
 
     - For quantile embeddings, the distance has a part for each filter and each segment of the
-      quantile functions, and a part for each moment of the two recordings. The potentials of the
-      optimal transport plan between the activations of a filter (Villani2009, Theorem 5.10) divide
-      the transport cost among the activations, and each activation covers certain time steps of
-      the recording. The parts of each recording sum to half of the distance.
+      quantile functions, and a part for each moment of the two recordings. The optimal transport
+      plan moves the activations of a filter from one recording to the other. The dual potentials of
+      this plan (Villani2009, Theorem 5.10) divide the transport cost among the activations, and
+      each activation covers certain time steps. The parts of each recording sum to half of the
+      distance.
     - For SPD matrices and their tangent vectors, the log-Euclidean and the affine-invariant
-      distance have a part for each pair of channels. These distances are norms of a symmetric
-      matrix (`geometry.spd.difference`). The parts are the squared entries of this matrix, divided
-      by the distance.
+      distance have a part for each pair of channels. Each of these two distances is the norm of a
+      symmetric matrix (`geometry.spd.difference`). The parts are the squared entries of this
+      matrix, divided by the distance.
 
     All other distances, such as a cosine or a learned similarity, are explained by occlusion
-    (Zeiler2014). Occlusion computes the distance again without each of 20 moments, without each
-    channel if there are several, or without each of 25 regions of an image. Occlusion also explains
-    quantile embeddings and SPD matrices if the network mixes moments or channels in an unknown way.
-    The changes by occlusion do not sum to the distance (`Explanation.by_removal`). Occlusion
-    computes one embedding per moment and two embeddings per channel.
+    (Zeiler2014). Occlusion removes one part of a recording and computes the distance again.
+    Occlusion removes 20 moments in turn, and also each channel if there are several channels. In
+    images, it removes 25 regions. Occlusion also explains quantile embeddings and SPD matrices if
+    the parts above cannot be computed, because the network mixes moments or channels. In
+    explanations by occlusion, the parts do not sum to the distance (`Explanation.by_removal`).
+    Occlusion computes one embedding per moment and two embeddings per channel.
 
     We tested whether the moments of an explanation matter, on walks of 40 people who were not in
     the training data of `gait_qp_wl` (`tests/bench/explanations.py`). The test masked a fifth of
     each walk. The score is the distance to the nearest enrolled recording of the claimed person. In
-    false claims, masking the moments with the largest parts lowers the score by
-    11.2 %, and masking other spans of equal length by 3.2 % (the difference is 8.0 points, with a
-    95 % confidence interval of 6.2 to 9.8). In true claims, masking the moments with negative parts
-    raises the score by 68 %, and masking other spans by 36 % (the difference is 32 points, with a
-    95 % confidence interval of 24 to 42). Masking any span raises the score of a true claim.
-    Masking the moments with the largest parts raises this score by 11.4 % and masking other spans
-    by 23.4 %, so in true claims these moments are not the moments that change the score most.
+    false claims, masking the moments with the largest parts lowered the score by 11.2 %, and
+    masking other spans of equal length lowered it by 3.2 % (difference: 8.0 points, 95 % confidence
+    interval: 6.2 to 9.8). In true claims, masking the moments with negative parts raised the score
+    by 68 %, and masking other spans raised it by 36 % (difference: 32 points, 95 % confidence
+    interval: 24 to 42). In true claims, masking any span raises the score. Masking the moments with
+    the largest parts raised the score of true claims by 11.4 %, and masking other spans raised it
+    by 23.4 %. The moments with the largest parts are therefore not the moments that change the
+    score of a true claim most.
 
-    Explanations by moments are only as good as the network separates moments. `vowels_qp_wl`, for
-    example, uses a whole vowel around each time step. In nine recordings of false claims with this
-    model, cutting out the largest moment brings the recordings closer than cutting out 58 % of
-    other spans of equal length. In nine recordings of true claims this fraction is 62 %. Chance
-    would give 50 %.
+    Explanations by moments are less exact if each activation of the network depends on a long part
+    of the recording. In `vowels_qp_wl`, for example, each activation depends on a whole vowel. We
+    tested this model by cutting out the moment with the largest part, or another span of equal
+    length. In nine recordings of false claims, cutting out the moment with the largest part lowered
+    the distance more than cutting out 58 % of the other spans. In nine recordings of true claims,
+    this moment had a larger effect than 62 % of the other spans. A random moment would give 50 %.
 
     Args:
         model: A `keras.Model` whose last layer defines the distance, or the name or path of a saved
@@ -65,7 +69,7 @@ def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanatio
 
     Raises:
         TypeError: If `model` is not a model, or a recording does not hold real numbers.
-        ValueError: If the model does not accept a recording, or defines no distance.
+        ValueError: If the model does not accept a recording, or does not define a distance.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -85,10 +89,10 @@ def explain_nearest(
 ) -> Explanation:
     """Explains the distance between a recording and the nearest of several embeddings.
 
-    Use this function if the recordings of the embeddings were not stored. The explanation names the
-    recording `"probe"`. For a Wasserstein distance, the moments of this recording explain half of
-    the distance. The moments of the stored recording, which would explain the other half, are
-    unknown.
+    Use this function if the recordings from which the embeddings were computed are not available.
+    The explanation names the recording `"probe"`. For a Wasserstein distance, the moments of the
+    probe explain half of the distance. The other half belongs to the recording from which the
+    nearest embedding was computed. The moments of that recording are unknown.
 
     Args:
         model: Same as in `explain`.
@@ -99,8 +103,8 @@ def explain_nearest(
         `Explanation`.
 
     Raises:
-        TypeError: Same as in `explain`.
-        ValueError: Same as in `explain`, or if another model computed the embeddings.
+        TypeError: In the same cases as in `explain`.
+        ValueError: In the same cases as in `explain`, and if another model computed the embeddings.
     """
     model = reading.loaded(model)
     z = inference.embed(model, [recording], progress=False)
@@ -119,7 +123,9 @@ def _between(model, embeddings, recordings):
 
 
 def _sum_of_parts(model, embeddings, recordings):
-    """Returns an explanation whose parts sum to the distance, or None if this is not possible."""
+    """Returns an explanation whose parts sum to the distance, or None if the distance is not a sum
+    of parts.
+    """
     metric = inference.head_distance(model)
     encoder = inputs.encoder(model)
     x, y = embeddings.values()

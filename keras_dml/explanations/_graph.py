@@ -1,4 +1,4 @@
-"""Operations of a model from its input to its head, and the receptive fields of activations."""
+"""Lists the operations of a model from its input to its head, and computes receptive fields."""
 
 import dataclasses
 
@@ -10,14 +10,15 @@ from keras_dml.layers import FirstDifference, MaskedAveragePooling1D
 
 
 def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
-    """Lists the operations of a model backward from its output, each with its input tensor.
+    """Lists the operations of a model from its output back to its input, each with its input
+    tensor.
 
     Args:
         model: Functional or sequential `keras.Model`.
 
     Returns:
-        List of `(operation, tensor)`, last operation first. The list ends at the input of the
-        model, or before an operation that has several input tensors.
+        List of `(operation, tensor)`, last operation first. It stops at an operation with several
+        input tensors.
     """
     operations, tensor = [], model.outputs[0]
     while True:
@@ -32,7 +33,7 @@ def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
 
 
 def reaches_the_input(model: keras.Model, operations: list[tuple[keras.Operation, Tensor]]) -> bool:
-    """Returns True if the list `operations` of `chain` reaches the input of the model."""
+    """Returns True if `operations`, a result of `chain`, goes back to the input of the model."""
     return bool(operations) and operations[-1][1] is model.inputs[0]
 
 
@@ -41,12 +42,15 @@ class ReceptiveField:
     """Receptive field of the activations of a layer.
 
     Activation i covers the time steps `first + i * stride` to `first + (i + 1) * stride - 1`.
+    Activation i may also depend on earlier and later time steps.
 
     Attributes:
         stride: Number of time steps that an activation covers.
         first: First time step that the first activation covers.
-        before: Number of earlier time steps that an activation also depends on.
-        after: Number of later time steps that an activation also depends on.
+        before: Number of earlier time steps on which an activation depends in addition to those
+            that it covers.
+        after: Number of later time steps on which an activation depends in addition to those that
+            it covers.
     """
 
     stride: int = 1
@@ -57,7 +61,7 @@ class ReceptiveField:
     def then(
         self, stride: int = 1, first: int = 0, before: int = 0, after: int = 0
     ) -> "ReceptiveField":
-        """Returns the receptive field after a further operation."""
+        """Returns the receptive field of this sequence of layers, followed by a further layer."""
         return ReceptiveField(
             self.stride * stride,
             self.first + self.stride * first,
@@ -73,8 +77,7 @@ class ReceptiveField:
             steps: Number of time steps of the recording.
 
         Returns:
-            Part of each time step, shape `(steps,)`, with the same sum as `parts`. None if the
-            activations do not cover a recording of this length.
+            Part of each time step, shape `(steps,)`. None if the activations do not cover `steps`.
         """
         starts = self.first + self.stride * np.arange(len(parts))
         rest = steps - starts[-1] - self.stride
@@ -87,12 +90,12 @@ class ReceptiveField:
 
 
 def receptive_field(operations: list[keras.Operation]) -> ReceptiveField:
-    """Computes the receptive field after a sequence of layers that preserve the order of time.
+    """Computes the receptive field of a sequence of layers that preserve the order of time steps.
 
     Args:
-        operations: Layers in the order of computation. The function assumes that every layer
-            except convolutions, differences and poolings acts on each time step separately. It
-            ignores statistics over the whole recording, such as in a standardization.
+        operations: Layers in the order of computation. The function assumes that only convolutions,
+            differences and poolings combine several time steps. The function ignores that some
+            layers use statistics of the whole recording, such as a standardization.
 
     Returns:
         `ReceptiveField`.

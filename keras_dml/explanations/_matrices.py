@@ -1,4 +1,4 @@
-"""Explanations of distances between SPD matrices by pairs of channels."""
+"""Explains distances between SPD matrices by pairs of channels."""
 
 import numpy as np
 
@@ -32,16 +32,17 @@ KEEPS_CHANNELS = (
 )
 KEEPS_FRAME = (InputContract, LogEig, ReEig, TangentVector)
 CHANNELS = (
-    "The distance is the sum of these parts of the difference between the two covariances. Every "
-    "step contributes to a covariance in the same way, so there are no moments."
+    "The distance is the sum of these parts, which come from the difference between the two "
+    "covariance matrices. A covariance does not depend on the order of the steps, so there are no "
+    "moments."
 )
 
 
 def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanation | None:
     """Explains a distance that is the norm of a symmetric matrix.
 
-    The function inverts maps `W'XW` whose weights W have orthonormal columns, because `W D W'` has
-    the same norm as D.
+    The network may contain bilinear maps `W'XW`, whose weights W have orthonormal columns. The
+    function maps the matrix D back to the channels by `W D W'`, which has the same norm as D.
 
     Args:
         model: Model that computed the embeddings.
@@ -57,7 +58,8 @@ def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanatio
     squares = np.triu(2 * (frame @ difference @ frame.T) ** 2)
     squares[np.diag_indices_from(squares)] /= 2
     distance, total = np.linalg.norm(difference), squares.sum()
-    # Frames are orthonormal only up to 1e-6, so the squares are scaled to sum to the distance.
+    # The columns of a frame are orthonormal only up to 1e-6, so the squares are scaled to sum to
+    # the distance.
     parts = squares * (distance / total if total else 0.0)
     shares = (parts.sum(axis=0) + parts.sum(axis=1)) / 2
     channels = dict(zip(names, shares.tolist(), strict=True))
@@ -65,7 +67,9 @@ def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanatio
 
 
 def _frame(model, units):
-    """Returns the matrix that maps channels to the last units, or None if channels are mixed."""
+    """Returns the orthonormal matrix that maps the channels to the units of the embedding, or None
+    if the network mixes channels in another way.
+    """
     frame, chain = np.eye(units), _graph.chain(model)
     if not _graph.reaches_the_input(model, chain):
         return None

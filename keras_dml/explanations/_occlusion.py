@@ -1,6 +1,6 @@
-"""Explanations by occlusion.
+"""Provides explanations by occlusion.
 
-Occlusion measures how the distance changes without each moment, channel or region.
+Explains distances by occlusion, which removes a moment, channel or region and measures the change.
 """
 
 import dataclasses
@@ -19,7 +19,8 @@ SPANS = 20  # spans per recording, so each recording is embedded 21 times
 GRID = 5  # number of rows and columns of regions in an image
 BATCH_NUMBERS = 2**20  # largest number of values in a batch, about a minute of audio
 BATCH_ROWS = 32
-# Smaller changes are rounding. Fraction of the distance, or of the largest change if it is larger.
+# Changes that are smaller than this fraction are rounding errors. The fraction is relative to the
+# distance or to the largest change, whichever is larger.
 ROUNDING = 1e-5
 
 MOMENTS = "Each moment was replaced by the mean of the recording."
@@ -34,13 +35,14 @@ def explain_by_occlusion(
 ) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
-    The function replaces each moment or region by the mean of the recording. We tested whether the
-    span with the largest change also matters if spans are removed in other ways (by zeros,
-    interpolation, cutting, or steps from elsewhere in the recording). On average this span then
-    changes the distance more than 65 to 88 % of the other spans do. If occlusion interpolates
-    instead of using the mean, the figure is 56 to 64 %, and if it cuts spans, 61 to 84 %. The test
-    used 16 to 24 pairs of real recordings for each of the models `gait_lda`, `phone_gait_lda`,
-    `watch_lda`, `eye_lda` and `vowels_qp_wl`.
+    The function replaces each moment or region by the mean of the recording. We compared this
+    choice with other choices on 16 to 24 pairs of real recordings for each of the models
+    `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and `vowels_qp_wl`. The test found the span
+    with the largest change, and removed this span in other ways: by zeros, interpolation, cutting,
+    or steps from elsewhere in the recording. On average, removing this span changed the distance
+    more than removing 65 to 88 % of the other spans. If interpolation instead of the mean was used
+    to find the span, removing it changed the distance more than removing 56 to 64 % of the other
+    spans. If cutting was used to find the span, this fraction was 61 to 84 %.
 
     The function replaces each channel by its mean, which removes the variation of the channel, and
     by 0, which also removes the level of the channel.
@@ -48,7 +50,7 @@ def explain_by_occlusion(
     Args:
         model: Model that computed the embeddings.
         embeddings: Dict from the names of the two recordings to their embeddings.
-        recordings: Dict from names to recordings, of the recordings that are available.
+        recordings: Dict from names to the recordings that are available.
 
     Returns:
         `Explanation` without parts.
@@ -70,7 +72,9 @@ def explain_by_occlusion(
 
 
 def _channel_names(model, kind):
-    """Returns the channel names of the contract or the model card, or numbers without both."""
+    """Returns the channel names of the contract or of the model card, or numbers if neither has
+    names.
+    """
     if kind.contract is not None:
         return kind.contract.channels
     count = kind.shape[-1]
@@ -134,7 +138,9 @@ def _sentences(*sentences):
 
 
 def _channel_removals(array):
-    """Returns two removals for each channel, or an empty list if there is only one channel."""
+    """Returns two functions per channel that remove the channel from a recording. The list is empty
+    if there is only one channel.
+    """
     channels = array.shape[-1]
     if channels == 1:
         return []
@@ -150,7 +156,9 @@ def _mean_of_levels(values):
 
 
 def _by_name(names, by_channel):
-    """Returns a dict from channels to mean changes, which is empty if no channel was removed."""
+    """Returns a dict from each channel to its mean change. The dict is empty if no channel was
+    removed.
+    """
     values = np.mean(by_channel, axis=0)
     return dict(zip(names, values.tolist(), strict=True)) if len(values) else {}
 
@@ -182,15 +190,16 @@ def _without_region(image, box):
 
 
 def _changes(model, embeddings, name, recording, removals):
-    """Computes the decrease of the distance by each removal. A negative value is an increase.
+    """Computes by how much each removal lowers the distance. A negative value means that the
+    distance rises.
 
-    A variant is the recording after one removal. All variants have the same shape as the recording,
-    so the model embeds them without padding. The function does not check the input contract,
-    because the contract refuses zeros as padding.
+    A variant is a copy of the recording after one removal. All variants have the same shape as the
+    recording, so the model embeds them without padding. The function does not check the input
+    contract, because the contract may refuse the replaced values as padding.
 
     Returns:
-        Decreases of the distance, shape `(removals,)`. A value is 0 if the distance of a variant is
-        undefined, for example if the covariance becomes singular without a channel.
+        Decreases of the distance, shape `(removals,)`. They are 0 if a distance is undefined, for
+        example because a covariance matrix without a channel is singular.
     """
     encoder = inputs.encoder(model)
     rows = max(1, min(BATCH_ROWS, BATCH_NUMBERS // recording.size))
@@ -208,7 +217,9 @@ def _changes(model, embeddings, name, recording, removals):
 
 
 def _distance(model, embeddings, name, embedding):
-    """Returns the distance after replacing one embedding, or NaN if it is undefined."""
+    """Returns the distance after one of the two embeddings is replaced, or NaN if this distance is
+    undefined.
+    """
     x, y = (embeddings | {name: embedding}).values()
     try:
         return float(inference.distance(model, x[None], y[None])[0, 0])

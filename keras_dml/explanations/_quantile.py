@@ -1,4 +1,4 @@
-"""Explanations of Wasserstein distances by filter and segment, and by time step."""
+"""Explains Wasserstein distances by filter and segment, and by time step."""
 
 import itertools
 
@@ -13,14 +13,14 @@ from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.layers import QuantileLayer
 
 MEANING = (
-    "The parts of each recording sum to half of the distance. Without one of the moments the "
-    "recordings are closer. Without one of the moments that are alike, the recordings are further "
-    "apart. These statements are as exact as the network separates moments."
+    "The parts of each recording sum to half of the distance. If a moment is removed, the "
+    "recordings are closer. If a moment that is alike is removed, the recordings are further "
+    "apart. These statements are exact only if the network separates the moments."
 )
 
 WHOLE = (
-    "The network sees the whole recording around each moment, so removing a moment may change the "
-    "distance by another amount."
+    "This network uses the whole recording around each moment, so removing a moment may change the "
+    "distance by a different amount."
 )
 
 
@@ -35,11 +35,11 @@ def explain_segments(
 
     Args:
         model: Model that computed the embeddings.
-        distance: Distance with `segment_parts` and `activation_parts`.
+        distance: Distance that has the methods `segment_parts` and `activation_parts`.
         parts: Result of `segment_parts`.
         embeddings: Dict from the names of the two recordings to their embeddings, each of shape
             `(filters + 1, knots)`.
-        recordings: Dict from names to recordings, of the recordings that are available.
+        recordings: Dict from names to the recordings that are available.
 
     Returns:
         `Explanation`.
@@ -82,6 +82,6 @@ def _timelines(model, distance, embeddings, recordings):
 
 
 def _step_parts(activations, by_rank):
-    """Returns the part of each time step, summed over the filters."""
+    """Returns the part that belongs to each time step, summed over all filters."""
     steps = np.argsort(activations, axis=0, kind="stable").T  # (filters, ranks)
     return np.bincount(steps.ravel(), by_rank.ravel(), minlength=len(activations))

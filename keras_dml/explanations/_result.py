@@ -1,4 +1,4 @@
-"""Result classes that explain a distance by moments, channels and regions."""
+"""Defines the classes of results, which explain a distance by moments, channels and regions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ LISTED = 3  # number of moments, channels, regions and pairs that a text lists
 
 @dataclasses.dataclass(frozen=True)
 class Moment:
-    """Span of a recording that makes it different from, or similar to, the other recording.
+    """Span of a recording that makes the two recordings different or similar.
 
     Attributes:
         recording: Name of the recording: `"a"`, `"b"` or `"probe"`.
         start: First time step.
         end: Last time step plus one.
-        part: Part of the distance. In explanations by removal, the decrease of the distance without
-            this span.
+        part: Part of the distance that belongs to this span. In explanations by removal, the amount
+            by which the distance decreases if this span is removed.
     """
 
     recording: str
@@ -36,9 +36,12 @@ class Timeline:
         parts: Part of each time step, shape `(steps,)`. The parts sum to half of the distance. A
             part is negative if the time step makes the recordings similar. Time steps that belong
             to one activation of the network have equal parts. In explanations by removal, the
-            change by each span, divided evenly among the time steps of the span.
-        before: Number of time steps before a moment that the activation also depends on.
-        after: Number of time steps after a moment that the activation also depends on.
+            change of the distance that each span causes is divided evenly among the time steps of
+            the span.
+        before: Number of time steps before a moment on which the activations of the moment also
+            depend.
+        after: Number of time steps after a moment on which the activations of the moment also
+            depend.
         spans: Start and end of each span that was removed, in explanations by removal. Otherwise
             empty.
     """
@@ -50,7 +53,9 @@ class Timeline:
     spans: tuple[tuple[int, int], ...] = ()
 
     def _runs(self, selected):
-        """Lists `(start, end)` of each removed span, or of each run of steps, that is selected."""
+        """Lists `(start, end)` of each selected span. In explanations by removal, the spans are the
+        removed spans. In other explanations, the spans are runs of selected steps.
+        """
         if self.spans:
             return [(start, end) for start, end in self.spans if selected[start]]
         steps = np.diff(np.concatenate([[0], selected.astype(int), [0]]))
@@ -66,19 +71,21 @@ class Explanation:
         distance: Distance, equal to `keras_dml.distance` except for rounding.
         parts: Array whose sum is the distance. The shape is `(filters, segments)` for quantile
             embeddings and `(channels, channels)` for matrices, with the part of channels i and j
-            above the diagonal and 0 below. None if the distance is not a sum of meaningful parts.
+            above the diagonal, and 0 below the diagonal. None if the distance is not a sum of
+            meaningful parts.
         labels: Labels of each axis of `parts`.
         meaning: Text that says how the moments, channels and regions were computed.
         channels: Dict from channels to their parts, which sum to the distance. In explanations by
-            removal, the decrease of the distance without the channel. Empty if unknown.
+            removal, the values are the decreases of the distance if a channel is removed. Empty if
+            unknown.
         timelines: Dict from the names of the recordings to their `Timeline`. Empty if the parts of
             time steps are unknown.
         rate_hz: Time steps per second, or None if unknown.
-        by_removal: Whether moments, channels and regions hold changes of the distance that were
-            measured by removing one moment, channel or region at a time. Changes by removal do not
-            sum to the distance.
-        regions: Dict from a region of an image (rows, columns and recording) to the decrease of the
-            distance without this region.
+        by_removal: Whether the values of moments, channels and regions are changes of the distance,
+            which were measured by removing one moment, channel or region at a time. Changes by
+            removal do not sum to the distance.
+        regions: Dict from a region of an image (rows, columns and recording) to the amount by which
+            the distance decreases if this region is removed.
     """
 
     distance: float
@@ -100,10 +107,11 @@ class Explanation:
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """Spans without which the recordings are closer, largest part first.
+        """Spans that make the two recordings different, ordered by part, largest part first. If
+        such a span is removed, the recordings are closer.
 
-        In these spans, the part of each time step is larger than the mean over all time steps. In
-        explanations by removal, these are the spans whose removal lowered the distance.
+        A span consists of time steps whose parts are above the mean over all time steps. In
+        explanations by removal, the spans are those whose removal lowered the distance.
         """
         least = {
             name: 0.0 if self.by_removal else self.distance / 2 / len(line.parts)
@@ -114,9 +122,8 @@ class Explanation:
 
     @property
     def alike(self) -> tuple[Moment, ...]:
-        """Spans with negative parts, most negative first.
-
-        Without these spans the recordings are further apart.
+        """Spans that make the two recordings similar, ordered by part, most negative part first. If
+        such a span is removed, the recordings are further apart.
         """
         spans = self._spans(lambda name, parts: parts < 0)
         return tuple(sorted(spans, key=lambda moment: moment.part))
@@ -147,10 +154,10 @@ class Explanation:
         return largest
 
     def pairs(self, count: int = LISTED) -> dict[str, float]:
-        """Returns a dict with the largest parts of pairs of channels.
+        """Returns a dict from pairs of channels to their parts, largest parts first.
 
-        The dict is empty if `parts` belong to filters, because filters of a network have no meaning
-        for people.
+        The dict is empty if `parts` belong to filters of a network, because people cannot interpret
+        filters.
         """
         names = tuple(self.channels)
         return self.largest(count) if names and names in self.labels else {}
@@ -159,8 +166,8 @@ class Explanation:
         """Returns the parts of moments, channels and regions, ordered by absolute value.
 
         Returns:
-            Dict from `"moments"`, `"channels"` and `"regions"` to a dict from a name to its part.
-            Parts that are 0 are left out.
+            Dict from `"moments"`, `"channels"` and `"regions"` to dicts from names to parts that
+            are not 0.
         """
         moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
         lists = {"moments": moments, "channels": self.channels, "regions": self.regions}
@@ -182,7 +189,7 @@ class Explanation:
         return "\n".join([*lines, self.meaning])
 
     def _changes(self):
-        """Returns lines with the removals that lower and the removals that raise the distance."""
+        """Returns lines of text that list which removals lower the distance and which raise it."""
         lines = [self.measure]
         for kind, parts in self.ranked().items():
             # the sign of the largest change comes first
@@ -193,7 +200,7 @@ class Explanation:
                 side = "closer" if is_closer else "further apart"
                 lines.append(f"{side} without these {kind}: {text}")
         if len(lines) == 1:
-            lines.append("no moment, channel or region alone changes the distance")
+            lines.append("no single moment, channel or region changes the distance if removed")
         return lines
 
     def _parts(self):

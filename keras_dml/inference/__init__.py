@@ -1,4 +1,4 @@
-"""Embeddings of recordings, matrices and images, and distances between embeddings."""
+"""Computes embeddings of recordings, matrices and images, and distances between embeddings."""
 
 from keras_dml.inference._distance import distance, head_distance
 from keras_dml.inference._embed import embed

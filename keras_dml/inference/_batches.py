@@ -1,8 +1,8 @@
-"""Forms batches of recordings of similar length, which are padded under a mask.
+"""Groups recordings with similar lengths into batches, pads them, and masks the padding.
 
 Padding must not change an embedding. However, a layer may drop the mask. A layer that accepts the
-mask may still use the padding, for example to normalize over time. Therefore one recording is
-embedded with and without padding before any batch is padded.
+mask may still use the padding, for example to normalize over time. Before any batch is padded, the
+module therefore embeds one recording with and without padding, and compares the two embeddings.
 """
 
 import itertools
@@ -15,18 +15,20 @@ from keras_dml._backend import keras, ops
 from keras_dml._backend.values import immutable_weights
 from keras_dml._backend.xla import compiles_each_shape
 
-# Number of different padded lengths between a length and twice this length. With few lengths the
-# backend compiles few times, and with 8 lengths padding stays below 13 %.
+# Number of allowed padded lengths between a length and twice this length. With fewer lengths, the
+# backend compiles less often, but recordings get more padding. With 8 lengths, the padding stays
+# below 13 %.
 LENGTHS_PER_OCTAVE = 8
 FACTOR = 2  # largest ratio of lengths in one batch, because memory grows with the longest recording
 TRIED_STEPS = 64  # smallest number of steps of the recording that is embedded twice
-# Allowed changes by padding, as fractions of the largest number in a row of the embedding. If a
-# layer uses the padding, the embedding changes by a tenth or more. If it does not, rounding in
-# another order changes the embedding by 1e-6.
+# If padding changes an embedding by at most this fraction of the largest number in a row, the
+# change counts as rounding. If a layer uses the padding, the embedding changes by a tenth or more.
+# If no layer uses the padding, rounding changes the embedding by 1e-6.
 MOVED = {"float16": 1e-2, "bfloat16": 1e-1}
 MOVED_IN_FLOAT32 = 1e-4
 
-# On JAX: models whose embeddings do not depend on padding, with the weights that were tested.
+# Dictionary for JAX only. The keys are models whose embeddings do not depend on padding, and the
+# values are the weights with which the models were tested.
 _MASKED = weakref.WeakKeyDictionary()
 
 
@@ -35,7 +37,7 @@ def batches(
     signals: list[np.ndarray],
     batch_size: int,
 ) -> tuple[list[np.ndarray], bool]:
-    """Selects the rows of each batch, and decides whether batches are padded.
+    """Divides recordings into batches, and decides whether batches are padded.
 
     Args:
         kind: Kind of inputs of the model (see `keras_dml.inputs`).
@@ -43,9 +45,8 @@ def batches(
         batch_size: Largest number of rows per batch.
 
     Returns:
-        `(batches, padded)`. `batches` is a list of arrays of indices of `signals`, one array per
-        batch, with recordings of similar length in each batch. `padded` is True if batches must be
-        padded, and False if all recordings of a batch have the same length.
+        `batches`, a list with an array of indices of `signals` for each batch. `padded`, which is
+        False if all recordings in a batch have equal lengths, so that they need no padding.
     """
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
@@ -60,12 +61,11 @@ def batches(
 def padded(
     kind: inputs.Signals | inputs.Matrices | inputs.Images, signals: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pads recordings of several lengths to one batch.
+    """Pads recordings of different lengths and stacks them to one batch.
 
     Returns:
-        `(batch, mask)`. The batch has shape `(batch, time, channels)` and zeros after the end of
-        each recording. The mask has shape `(batch, time)` and is True where the recordings have
-        values.
+        Batch, shape `(batch, time, channels)`, with zeros after the end of each recording. Mask,
+        shape `(batch, time)`, which is True where the batch holds values of recordings.
     """
     steps = padded_length(max(len(signal) for signal in signals))
     batch, lengths = kind.batch(signals, steps).values()
@@ -73,7 +73,9 @@ def padded(
 
 
 def padded_length(length: int) -> int:
-    """Rounds a length up to one of few lengths, so that backends compile for few shapes."""
+    """Rounds a length up to one of a few allowed lengths, so that the backend compiles the model
+    for few shapes only.
+    """
     step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
     return -(-int(length) // step) * step
 
@@ -83,15 +85,16 @@ def embeddings(model: keras.Model, batch: np.ndarray, mask: np.ndarray | None = 
     if mask is None:
         return ops.convert_to_numpy(model(batch, training=False))
     batch, mask = ops.convert_to_tensor(batch), ops.convert_to_tensor(mask)
-    # `model(batch, mask=mask)` warns that the model drops the mask, although its layers use it.
-    # `model.call` does not warn. A filter for the warning would not be thread-safe.
+    # `model(batch, mask=mask)` would warn that the model drops the mask, although its layers use
+    # the mask. `model.call` does not warn. Suppressing the warning by a filter would not be
+    # thread-safe.
     return ops.convert_to_numpy(model.call(batch, mask=mask, training=False))
 
 
 def _cut(order, lengths, batch_size, factor):
-    """Splits the indices `order` into batches of at most `batch_size` recordings.
+    """Splits `order`, a list of indices, into batches of at most `batch_size` recordings.
 
-    The longest recording of a batch is at most `factor` times as long as the shortest recording.
+    In each batch, the longest recording is at most `factor` times as long as the shortest.
     """
     parts = []
     for i in order:

@@ -1,4 +1,4 @@
-"""Distances between embeddings of one model, in blocks of bounded memory."""
+"""Computes distances between embeddings of a model in blocks, so that the memory is bounded."""
 
 import math
 
@@ -19,22 +19,24 @@ def distance(
     *,
     max_bytes: float = 64 * 2**20,
 ) -> np.ndarray:
-    """Computes all distances between two sets of embeddings. Smaller distances mean closer.
+    """Computes the distance of each embedding in `x` to each embedding in `y`. Embeddings that are
+    more alike have smaller distances.
 
     Args:
-        model: A `keras.Model` whose last layer defines a `distance`, the name or path of a saved
-            model, or a distance.
+        model: A `keras.Model` whose last layer defines a distance, the name or path of a saved
+            model, or a `Distance`.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings of the same model, shape `(m, ...)`.
-        max_bytes: Memory in bytes for a block of pairs. The result needs additional memory.
+        max_bytes: Memory in bytes for one block of pairs. The matrix of all distances needs
+            additional memory.
 
     Returns:
         Distances, a NumPy array of shape `(n, m)`.
 
     Raises:
         TypeError: If the embeddings are not real numbers.
-        ValueError: If the model defines no distance, or the embeddings are not finite or were not
-            computed by this model.
+        ValueError: If the model does not define a distance. If the embeddings are not finite, or do
+            not have the shape of the model's embeddings.
     """
     embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
     for name, array in embeddings.items():
@@ -49,8 +51,8 @@ def distance(
         metric = distances.get(model)
     else:
         raise TypeError(
-            "`model` must be a keras.Model, the name or path of one, or a distance such as "
-            f"`keras_dml.distances.Cosine()`. Received {type(model).__name__}."
+            "`model` must be a keras.Model, the name or path of a saved model, or a distance such "
+            f"as `keras_dml.distances.Cosine()`. Received {type(model).__name__}."
         )
     return _matrix(metric, *embeddings.values(), max_bytes)
 
@@ -64,16 +66,16 @@ def head_distance(model: keras.Model) -> distances.Distance:
         model: A `keras.Model`.
 
     Raises:
-        ValueError: If the last layer defines no distance.
+        ValueError: If the last layer does not define a distance.
     """
     if hasattr(model, "distance"):
         return distances.get(model.distance)
     head = model.layers[-1]
     if not hasattr(head, "distance"):
         raise ValueError(
-            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, defines no "
-            "distance. End the model with a layer of `keras_dml.layers` that defines a distance, "
-            "or pass a distance such as `keras_dml.distances.Cosine()`."
+            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, does not "
+            "define a distance. End the model with a layer of `keras_dml.layers` that defines a "
+            "distance, or pass a distance such as `keras_dml.distances.Cosine()`."
         )
     distance = distances.get(head.distance)
     losses = keras.tree.flatten(getattr(model, "loss", None))

@@ -21,29 +21,29 @@ def embed(
 ) -> np.ndarray:
     """Computes embeddings of recordings of any length, one embedding per recording.
 
-    The function pads recordings of similar length to one batch and masks the padding, which does
-    not change the embeddings. To verify this, it first embeds one recording with and without
-    padding. If the two results differ, only recordings of equal length share a batch. Recordings
-    are never cut.
+    The function pads recordings with similar lengths, stacks them to a batch, and masks the
+    padding. Padding must not change embeddings, so the function first embeds one recording with and
+    without padding. If the two embeddings differ, only recordings of equal length share a batch.
+    Recordings are never cut.
 
     The function checks recordings against the input contract of the model, which is stored in a
     layer `InputContract` or on the model card in the zoo.
 
-    Several threads may call the function at the same time. If a process was forked after the
-    backend had run, the function hangs in the new process, as does any call of TensorFlow or JAX.
-    Therefore start worker processes with `multiprocessing.get_context("spawn")`.
+    Several threads may call the function at the same time. The function hangs in a process that was
+    forked after the backend had run, as all calls of TensorFlow and JAX do. Therefore start worker
+    processes with `multiprocessing.get_context("spawn")`.
 
     Args:
         model: A `keras.Model`, or the name or path of a saved model (`keras_dml.zoo.load`). If the
             model is a classifier, its encoder computes the embeddings.
         recordings: Arrays of shape `(time, channels)` in the units of the model's contract, one per
-            recording. For a model that begins with a layer on matrices, such as `BiMap`: symmetric
-            arrays of shape `(n, n)`. For a model of images: floats in [0, 1] of shape `(height,
-            width, channels)`.
+            recording. If the first layer of the model takes matrices, such as `BiMap`, pass
+            symmetric arrays of shape `(n, n)`. If the model takes images, pass floats in [0, 1] of
+            shape `(height, width, channels)`.
         batch_size: Largest number of recordings per batch. In a batch, the longest recording is at
             most twice as long as the shortest recording.
         rate_hz: Sample rate of the recordings in time steps per second, which must equal the rate
-            of the model. Default: the rate is not checked.
+            of the model. By default, the rate is not checked.
         progress: Whether to report progress on stderr if the call takes more than two seconds.
 
     Returns:
@@ -54,15 +54,15 @@ def embed(
             not hold real numbers (for example masked, complex or text arrays).
         ValueError: If `recordings` is empty, a recording is invalid, `rate_hz` differs from the
             rate of the model, or an embedding is not finite. A recording is invalid if it is empty,
-            does not have shape `(time, channels)`, has a wrong number of channels, has a length
-            that the model or its contract does not allow, ends in padding that the contract
-            forbids, or holds NaN or infinity (in float32). A matrix is invalid if it is not
-            symmetric. An image is invalid if it has a wrong size or values outside [0, 1]. The
-            message contains the index of the recording.
+            does not have shape `(time, channels)` or has a wrong number of channels. A recording is
+            also invalid if the model or its contract does not allow its length, if it ends in
+            padding and the contract forbids padding, or if it holds NaN or infinity (in float32). A
+            matrix is invalid if it is not symmetric. An image is invalid if it has a wrong size or
+            values outside [0, 1]. The message contains the index of the recording.
 
     Warns:
-        UserWarning: If the magnitude of most recordings is outside the range of the training data
-            in the contract, for example if recordings are in m/s^2 instead of g.
+        UserWarning: If the magnitude of most recordings is outside the range that the contract
+            states for the training data, for example because recordings are in m/s^2 instead of g.
     """
     batch_size = whole("batch_size", batch_size, 1)
     kind = inputs.from_model(reading.loaded(model))

@@ -1,4 +1,5 @@
-"""Plots of evaluation results in one style, and an HTML page that contains such plots.
+"""Draws plots of evaluation results in a common style, and writes an HTML page that contains these
+plots.
 
 The modules of this package are imported on first use. The package does not import Keras.
 """

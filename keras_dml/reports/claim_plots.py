@@ -1,4 +1,4 @@
-"""Plots of claims: the score of each recording for the person that it is claimed to be from."""
+"""Plots the scores of claims. A claim states that a certain person made a recording."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def claims(
     title: str | None = None,
     caption: str = "",
 ) -> Figure:
-    """Plots claims with a column for each claimed person and a point for each claim.
-
-    A line shows the threshold. Higher points are closer to the claimed person. In each column the
-    true claims come first, and claims of one kind follow the order of `decisions`.
+    """Plots claims, with one column for each claimed person and one point for each claim. A line
+    shows the threshold. The higher a point, the closer is the recording to the claimed person. In
+    each column, true claims come first, then false claims by other claimed people, and then false
+    claims by strangers. Claims of the same kind follow the order of `decisions`.
 
     Args:
         decisions: `keras_dml.gallery.Decision` of each claim. All decisions must have the same
             threshold.
-        people: For each claim, the person who made the recording. People whom no claim names are
-            strangers.
-        title: Main result, in one sentence. Default: the number of correct decisions.
-        caption: Data, model and source of the recordings.
+        people: Name of the person who made the recording, for each claim. A person counts as a
+            stranger if no claim in `decisions` names this person.
+        title: Main result, in one sentence. By default, the title states the number of correct
+            decisions.
+        caption: Text that states the data, the model and the source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -123,14 +124,16 @@ def _draw_column(axes, column, rows, claimed):
 
 
 def _kind(decision, who, claimed):
-    """Returns the kind of a claim: a true claim, or a false claim by a person or a stranger."""
+    """Returns whether a claim is true, false and made by a claimed person, or false and made by a
+    stranger.
+    """
     if decision.person == who:
         return TRUE
     return OTHER if who in claimed else STRANGER
 
 
 def _nearness(decision, distance):
-    """Converts a distance to a number that is larger for closer recordings."""
+    """Converts a distance to a number that is larger if the recordings are more alike."""
     return -distance if decision.scale is None else decision.scale.closeness(distance)
 
 

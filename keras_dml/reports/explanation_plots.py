@@ -1,4 +1,4 @@
-"""Plots of explanations, which show how moments, channels and regions contribute to a distance."""
+"""Plots explanations, which show how moments, channels and regions contribute to a distance."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ COLORS = "Orange increases the distance between the recordings, and blue decreas
 
 
 def explanation(result: Explanation, *, title: str | None = None, caption: str = "") -> Figure:
-    """Plots the parts of a distance by moments, channels, pairs of channels and regions.
+    """Plots how moments, channels, pairs of channels and regions contribute to a distance.
 
     The plot shows the recordings over time. Moments that increase the distance are orange, and
-    moments that decrease it are blue. Moments with a larger part are darker. Bars below the
-    recordings show the largest parts of channels, pairs of channels and regions.
+    moments that decrease the distance are blue. The larger the part of a moment, the darker its
+    color. Bars below the recordings show the largest parts of channels, pairs of channels and
+    regions.
 
     Args:
         result: Explanation of a distance.
-        title: Main result, in one sentence. Default: the moment, channel or region that changes the
-            distance most.
-        caption: Data, model and source of the recordings.
+        title: Main result, in one sentence. By default, the title names the moment, channel or
+            region that changes the distance most.
+        caption: Text that states the data, the model and the source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -59,7 +60,7 @@ def _title(result):
     ranked = result.ranked()
     changes = [(kind, *item) for kind, parts in ranked.items() for item in parts.items()]
     if not changes:
-        return f"No moment, channel or region alone changes the {result.measure}"
+        return f"No single moment, channel or region changes the {result.measure}"
     if result.by_removal:
         _, name, part = max(changes, key=lambda change: abs(change[2]))
         return f"Without {name} the recordings are {'closer' if part > 0 else 'further apart'}"

@@ -1,4 +1,4 @@
-"""Plots of identifications, which show the people who are nearest to each recording."""
+"""Plots identifications, which show the enrolled people who are nearest to each recording."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ STRANGER = "a stranger"
 def identifications(
     results: Mapping[str, Any], *, title: str | None = None, caption: str = ""
 ) -> Figure:
-    """Plots the distances between recordings and the nearest enrolled people.
+    """Plots the distances of recordings to the nearest enrolled people.
 
-    Each recording has a bar that ends at the threshold. The marker of the nearest person is filled.
-    The name of the identified person is to the right of the bar.
+    Each recording has a row with a bar that ends at the threshold, and with a marker for each of
+    the nearest people. The marker of the nearest person is filled. The name of the identified
+    person is to the right of the row.
 
     Args:
         results: Dict from the name of a recording to its `keras_dml.gallery.Identification`.
-        title: Main result, in one sentence. Default: the number of recordings that were identified.
-        caption: Data, model and source of the recordings.
+        title: Main result, in one sentence. By default, the title states the number of recordings
+            that were identified.
+        caption: Text that states the data, the model and the source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -63,9 +65,8 @@ def identifications(
 
 
 def _limits(results):
-    """Returns the ends of the axis.
-
-    The axis starts at 0, or below the smallest distance if this distance is negative.
+    """Returns the ends of the distance axis. The axis starts at 0, or below the smallest distance
+    if any distance is negative.
     """
     values = [value for result in results for value in (result.threshold, *_scores(result))]
     finite = [value for value in values if np.isfinite(value)] or [1.0]
@@ -81,8 +82,8 @@ def _scores(result):
 def _title(results):
     identified = sum(result.person is not None for result in results)
     return (
-        f"{identified} of {len(results)} recordings are of somebody enrolled, "
-        f"{len(results) - identified} of strangers"
+        f"{identified} of {len(results)} recordings are from enrolled people, and "
+        f"{len(results) - identified} are from strangers"
     )
 
 

@@ -1,9 +1,10 @@
-"""Plots that compare losses on held-out people (Kim2020, Table I and Figures 2 to 5).
+"""Draws plots that compare losses on people who were not used in training (Kim2020, Table I and
+Figures 2 to 5).
 
-Each function draws a plot from a table, a dict from names to columns. `reports.save` writes the
-table in the same folder as the plot. All measured values are fractions. Error bars show standard
-errors over seeds, which are in the columns `..._stderr`. A value without a standard error has no
-error bar.
+Each function draws a plot from a table, which is a dict from names to columns. `reports.save`
+writes the table in the same folder as the plot. All measured values are fractions. Error bars show
+standard errors over seeds, which are in the columns `..._stderr`. A value without a standard error
+has no error bar.
 """
 
 from __future__ import annotations
@@ -37,16 +38,18 @@ def loss_comparison(
     title: str,
     caption: str = "",
 ) -> Figure:
-    """Plots measures of all losses side by side, and compares them with the values of a paper.
+    """Plots several measures of all losses side by side, together with the values that a paper
+    reports.
 
     Args:
-        table: Column `method`, and for each measure `x` the columns `x`, `x_stderr` and `x_paper`.
-            Missing values are None.
-        figures: Dict from columns to names of the measures. Each measure has a panel.
+        table: Table with the column `method`, and with the columns `x`, `x_stderr` and `x_paper`
+            for each measure `x`. Missing values are None.
+        figures: Dict from the column of a measure to its name in the plot. Each measure has a
+            panel.
         own: Method that the paper proposes. The plot highlights this method.
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds. The function puts an explanation of dots and
-            diamonds before this text.
+        caption: Text that states data, people, protocol and seeds. The function puts an explanation
+            of dots and diamonds before the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -86,13 +89,13 @@ def loss_comparison(
 def loss_people(
     table: Mapping[str, Sequence[Any]], *, own: str, title: str, caption: str = ""
 ) -> Figure:
-    """Plots the Recall@1 of each loss on each person.
+    """Plots the Recall@1 of each loss for each person.
 
     Args:
         table: Columns `method`, `person`, `value` and `value_stderr`.
-        own: Method that the paper proposes, whose name is printed in bold.
+        own: Method that the paper proposes. The plot prints its name in bold.
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds.
+        caption: Text that states data, people, protocol and seeds.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -127,13 +130,15 @@ def loss_people(
 
 
 def loss_spread(table: Mapping[str, Sequence[Any]], *, title: str, caption: str = "") -> Figure:
-    """Plots distances to the centers of the own and of other classes per loss (Kim2020, Fig. 2).
+    """Plots, for each loss, the distances to the center of the own class and to the centers of
+    other classes (Kim2020, Fig. 2).
 
     Args:
-        table: Columns `method`, `kind` (`"own"` or `"other"`), `fraction` from 0 to 1, and
-            `distance`, the quantile of the distances at this fraction.
+        table: Table with the columns `method`, `kind` (`"own"` or `"other"` class), `fraction`
+            (from 0 to 1) and `distance`. A distance is the quantile of all distances at its
+            fraction.
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds.
+        caption: Text that states data, people, protocol and seeds.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -167,7 +172,8 @@ def draw_quantiles(
     color: str,
     label: str | None,
 ) -> None:
-    """Draws a dot at the median, a thick line over 50 % and a thin line over 90 % of the values.
+    """Draws a dot at the median, a thick line over the middle 50 % of the values, and a thin line
+    over the middle 90 %.
 
     Args:
         axes: Axes to draw on.
@@ -197,9 +203,10 @@ def loss_sweep(
     Args:
         table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
         value: Name of the hyperparameter, which labels the horizontal axis.
-        unit: Unit of the hyperparameter, or a noun for what the hyperparameter counts.
+        unit: Unit of the hyperparameter. If the hyperparameter is a count, pass a noun for the
+            counted things.
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds.
+        caption: Text that states data, people, protocol and seeds.
         logarithmic: Whether the axis of the hyperparameter is logarithmic.
 
     Returns:
@@ -237,7 +244,7 @@ def loss_curves(
             `recall_at_1` and `recall_at_1_stderr`.
         value: Name of the hyperparameter, which labels the legend.
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds.
+        caption: Text that states data, people, protocol and seeds.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -270,7 +277,9 @@ def loss_curves(
 
 
 def _recall_axis(axes):
-    """Limits the axis to the points, from the next multiple of 5 % below the lowest point."""
+    """Limits the vertical axis to the range of the points. The axis starts at the largest multiple
+    of 5 % below the lowest point.
+    """
     axes.set_ylabel("Recall@1, % of the clips")
     axes.yaxis.set_major_formatter(FuncFormatter(_percent))
     points = axes.dataLim
@@ -282,5 +291,5 @@ def _percent(fraction, _):
 
 
 def _numbers(column):
-    """Converts a column to an array of floats, in which None becomes NaN."""
+    """Converts a column to an array of floats. None becomes NaN."""
     return np.array([math.nan if value is None else value for value in column], float)

@@ -1,4 +1,4 @@
-"""Writes a comparison as one HTML page with tables, pictures and facts about the run."""
+"""Writes an HTML page that compares methods by tables, pictures and facts about the run."""
 
 import base64
 import datetime
@@ -20,11 +20,11 @@ class Section(NamedTuple):
     Attributes:
         title: Heading above the table.
         text: Explanation of the measured quantity and the data.
-        columns: Headings of the columns. A column of marks has the heading `""`.
+        columns: Headings of the columns. The heading of a column that contains only marks is `""`.
         rows: Rows of the table. `str` converts each entry to text.
-        note: Text in small print below the table.
-        groups: Labels above groups of columns, as pairs of a label and its number of columns. If
-            empty, the table has no such labels.
+        note: Text below the table, which is printed in a small font.
+        groups: Labels above groups of neighboring columns. Each entry is a pair of a label and its
+            number of columns. If the list is empty, the table has no labels above groups.
     """
 
     title: str
@@ -56,7 +56,7 @@ def write_page(
     pictures: Sequence[Picture] = (),
     facts: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Writes an HTML page as one file that loads no other files and runs no script.
+    """Writes an HTML page to a single file, which loads no other files and runs no scripts.
 
     Args:
         path: Path of the HTML file.
@@ -64,8 +64,8 @@ def write_page(
         lead: Paragraphs below the title.
         sections: Tables, in order.
         pictures: Pictures, in order.
-        facts: Dict from names to facts about the run, such as command, seeds and time. The function
-            adds the date.
+        facts: Facts about the run, such as command, seeds and time, as a dict from the name of a
+            fact to its text. The function adds the date.
 
     Returns:
         `path`.
@@ -110,7 +110,9 @@ def write_page(
 
 
 def _data_address(path):
-    """Returns a picture as a data URL, because ids of inline SVG pictures could be the same."""
+    """Returns a picture as a data URL. If the page contained the SVG code itself, two pictures
+    could have equal ids.
+    """
     path = pathlib.Path(path)
     if path.suffix != ".svg":
         raise ValueError(

@@ -1,8 +1,7 @@
-"""Plots of the protocol of Abdelwahab2019.
-
-The plots show the accuracy of methods for several numbers of recordings and enrolled people,
-distances within and between people, and maps of embeddings. Each function draws a plot from a
-table, a dict from names to columns. `reports.save` writes the table in the same folder as the plot.
+"""Plots results of the protocol of Abdelwahab2019. The plots show the accuracy of methods for
+several numbers of recordings and enrolled people, distances within and between people, and maps of
+embeddings. Each function draws a plot from a table, which is a dict from names to columns.
+`reports.save` writes the table in the same folder as the plot.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ MARKERS = "osD^vPX*"
 def protocol_curves(table: Mapping[str, Sequence[Any]], *, title: str, caption: str = "") -> Figure:
     """Plots results of the protocol of Abdelwahab2019 (Table 1 and Figures 3, 6 and 8).
 
-    The panel of verification shows the AUC over the number of observed recordings. The panels of
-    identification and imposters show accuracy and AUC over the fraction of people who are enrolled,
-    for the largest number of observed recordings.
+    The panel for verification shows how the AUC depends on the number of observed recordings. The
+    panels for identification and imposters show how accuracy and AUC depend on the fraction of
+    people who are enrolled, for the largest number of observed recordings.
 
     Args:
-        table: Columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and `stderr`, as
-            in the records of `evaluation.paper_protocol`, and column `paper`, which holds the value
-            of the paper or None.
+        table: Table with the columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and
+            `stderr`, as in the records of `evaluation.paper_protocol`. A further column, `paper`,
+            holds the value that the paper reports, or None.
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds. The function puts an explanation of bars and
-            diamonds before this text.
+        caption: Text that states data, people, protocol and seeds. The function puts an explanation
+            of bars and diamonds before the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -78,11 +77,11 @@ def person_distances(
     """Plots distances within and between people, before and after training.
 
     Args:
-        table: Columns `method`, `stage`, `kind` (`"same"` or `"other"` person), `fraction` from 0
-            to 1, and `distance`, the quantile of the distances at this fraction. Each stage has a
-            panel.
+        table: Table with the columns `method`, `stage`, `kind` (`"same"` or `"other"` person),
+            `fraction` (from 0 to 1) and `distance`. A distance is the quantile of all distances at
+            its fraction. Each stage has a panel.
         title: Main result, in one sentence.
-        caption: Data, people, protocol, seeds, and the unit of the distances.
+        caption: Text that states data, people, protocol, seeds, and the unit of the distances.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -115,11 +114,11 @@ def embedding_maps(table: Mapping[str, Sequence[Any]], *, title: str, caption: s
     """Plots maps of embeddings, with a panel for each method and a marker for each person.
 
     Args:
-        table: Columns `panel`, `person` (a pseudonym instead of a name), and `x` and `y`, the
-            coordinates that `embedding_plane` returns. With more than 8 people, some people have
-            the same marker.
+        table: Table with the columns `panel`, `person`, `x` and `y`. `person` holds pseudonyms, and
+            `x` and `y` hold the coordinates that `embedding_plane` returns. If there are more than
+            8 people, some people have the same marker.
         title: Main result, in one sentence.
-        caption: Data, people and protocol.
+        caption: Text that states data, people and protocol.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -154,16 +153,16 @@ def embedding_maps(table: Mapping[str, Sequence[Any]], *, title: str, caption: s
 
 
 def embedding_plane(distances: ArrayLike) -> np.ndarray:
-    """Computes coordinates in the plane whose Euclidean distances approximate given distances.
+    """Computes points in the plane whose Euclidean distances approximate given distances.
 
     The method is classical multidimensional scaling (MDS; Torgerson1952).
 
     Args:
-        distances: Distances between all embeddings, shape `(n, n)`, symmetric.
+        distances: Symmetric matrix of the distances between all embeddings, shape `(n, n)`.
 
     Returns:
-        Coordinates, shape `(n, 2)`, in the unit of the distances. On each axis, the coordinate with
-        the largest absolute value is positive.
+        Coordinates, shape `(n, 2)`, in the unit of the distances. The axes may be flipped, so the
+        function makes the coordinate with the largest absolute value on each axis positive.
 
     >>> embedding_plane(np.array([[0, 3, 3.0], [3, 0, 0], [3, 0, 0]])).round(2) + 0.0
     array([[ 2.,  0.],

@@ -1,4 +1,4 @@
-"""Plots the quantile functions of two people in the filters in which the two people differ most."""
+"""Plots the quantile functions of two people in the filters in which these people differ most."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ def quantile_curves(
     title: str | None = None,
     caption: str = "",
 ) -> Figure:
-    """Plots the quantile functions of two people in the filters in which they differ most.
+    """Plots the quantile functions of two people in the filters in which these people differ most.
 
-    Each thin line is a recording. Each thick line is the median of the recordings of a person at
-    each knot. The shaded area between the two thick lines is the 1-Wasserstein distance between the
-    two medians in this filter (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance
-    between the two people minus the mean distance between recordings of the same person.
+    A thin line shows a recording. A thick line shows, at each knot, the median over the recordings
+    of a person. The size of the shaded area between the two thick lines is the 1-Wasserstein
+    distance between the two medians in this filter (Abdelwahab2019, Eq. 9). The function ranks
+    filters by a difference: the mean distance between the two people minus the mean distance
+    between recordings of the same person.
 
     Args:
         first: Quantile embeddings of the first person, shape `(recordings, filters + 1, knots)`.
             The last row holds the knots.
         second: Quantile embeddings of the second person, with the same knots.
         names: Labels of the two people in the plot. Use pseudonyms instead of names.
-        filters: Number of filters that are drawn.
+        filters: Number of filters to draw.
         title: Main result, in one sentence. Default: a sentence about the distances.
         caption: Data, model and source of the recordings.
 
@@ -74,16 +75,18 @@ def quantile_curves(
 
 
 def filter_distances(first: Tensor, second: Tensor, knots: ArrayLike) -> Any:
-    """Computes mean 1-Wasserstein distances between and within two people in each filter.
+    """Computes, for each filter, mean 1-Wasserstein distances between recordings of two people and
+    between recordings of the same person.
 
     Args:
         first: Quantile values of the first person, shape `(recordings, filters, knots)`.
-        second: Quantile values of the second person. Only the number of recordings may differ.
+        second: Quantile values of the second person, in the same shape except for the number of
+            recordings.
         knots: Knots, shape `(knots,)`.
 
     Returns:
-        `(between, within)`, two arrays of shape `(filters,)`. `within` is 0 if each of the two
-        people has a single recording.
+        `(between, within)`, two arrays of shape `(filters,)`. If each person has only one
+        recording, `within` is 0.
     """
     between = _pairs(first, second, knots).mean(axis=(0, 1))
     within = []
@@ -95,9 +98,8 @@ def filter_distances(first: Tensor, second: Tensor, knots: ArrayLike) -> Any:
 
 
 def _pairs(x, y, knots):
-    """Computes distances of all pairs in each filter by the trapezoidal rule.
-
-    The rule is corrected in segments in which the difference changes its sign.
+    """Computes distances of all pairs in each filter by the trapezoidal rule. If the difference
+    changes its sign within a segment, the rule is corrected in this segment.
     """
     gap = x[:, None] - y[None]  # (m, n, filters, knots)
     left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])
@@ -152,6 +154,6 @@ def _check(first, second):
     if max(np.abs(values[:, -1] - knots).max() for values in (first, second)) > SAME_KNOTS:
         raise ValueError(
             "Embeddings with different knots come from different models and cannot be compared. "
-            "Embed both people with one model."
+            "Embed the two people with the same model."
         )
     return first[:, :-1], second[:, :-1], knots

@@ -1,6 +1,7 @@
-"""Style of all plots: colors, fonts, titles, captions and files.
+"""Defines the style of all plots, such as colors, fonts, titles and captions, and writes plots to
+files.
 
-The functions create figures without pyplot, so they need neither a window system nor global state.
+The functions do not use pyplot, so they work without a window system and change no global state.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from matplotlib.figure import Figure
 from keras_dml._files import path_with_name, replaceable_file, staged
 from keras_dml._typing import Path
 
-# Color Universal Design (Okabe-Ito, Okabe2008): color-blind people can distinguish these colors. In
-# grayscale, two curves of one plot differ by lightness or by dash pattern.
+# Colors of Color Universal Design (Okabe-Ito, Okabe2008), which color-blind people can distinguish.
+# In grayscale, any two curves in a plot differ in lightness or in dash pattern.
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GRAY, FAINT = "#595959", "#D9D9D9"
@@ -27,7 +28,7 @@ PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # fo
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-# Color and dash pattern of each method, which are the same in all plots.
+# A method has the same color and dash pattern in all plots.
 METHODS: dict[str, tuple[Any, Any]] = {
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
@@ -74,12 +75,14 @@ _LOOK = {
 
 
 def house_style() -> AbstractContextManager[None]:
-    """Returns a context manager that draws and saves figures in the style of the package."""
+    """Returns a context manager. Figures that are drawn and saved within its block have the style
+    of the package.
+    """
     return mpl.rc_context(_LOOK)
 
 
 def new_figure(title: str, caption: str, *, width: float, height: float) -> Figure:
-    """Creates a figure with a title above and a caption below.
+    """Creates a figure with a title at the top and a caption at the bottom.
 
     Args:
         title: Main result, in one sentence.
@@ -91,7 +94,8 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
         `matplotlib.figure.Figure`. Call the function and draw the figure within `house_style`.
     """
     figure = Figure(figsize=(width, height), layout="constrained")
-    # About 7.8 characters per inch fit into the title, and 14.5 into the caption.
+    # About 7.8 characters per inch fit into the title, and about 14.5 characters per inch fit into
+    # the caption.
     figure.suptitle(
         textwrap.fill(title, int(7.8 * width)), x=0.012, ha="left", fontsize=14, fontweight="bold"
     )
@@ -104,13 +108,13 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
 def method_look(name: str, position: int) -> tuple[Any, ...]:
     """Returns the color and dash pattern of a method.
 
-    A method that is not in `METHODS` gets a color and a dash pattern by its position in the plot.
+    If a method is not in `METHODS`, its position in the plot determines its color and dash pattern.
     """
     return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
 
 
 def sentence(text: str) -> str:
-    """Returns the text as a sentence, with a capital letter and a full stop."""
+    """Returns a text with a capital first letter and a full stop at the end."""
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -135,7 +139,7 @@ def save(
     Args:
         figure: A figure of this package.
         stem: Path of the files without suffix. The function creates the folder.
-        table: Dict from names to columns of equal length. Default: no CSV file.
+        table: Dict from names to columns of equal length. By default, no CSV file is written.
 
     Returns:
         Paths of the files, in the order PNG, SVG, CSV.

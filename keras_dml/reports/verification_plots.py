@@ -1,4 +1,4 @@
-"""Plots of verification: ROC and DET curves, and histograms of scores."""
+"""Plots results of verification as ROC curves, DET curves and histograms of scores."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ def verification_curves(
 ) -> Figure:
     """Plots the ROC curve and the DET curve of verification results.
 
-    The ROC has a logarithmic axis of false accept rates. The DET has normal deviate axes, on which
-    normally distributed scores give straight lines and low error rates are easy to read. A dot on
-    each DET curve marks the equal error rate.
+    The ROC curve has a logarithmic axis for the false accept rate. The DET curve has normal deviate
+    axes. On these axes, normally distributed scores give straight lines, and low error rates are
+    easy to read. A dot on each DET curve marks the equal error rate.
 
     Args:
         results: A `Verification`, or a dict from names of methods to results. A result is a
-            `Verification`, or a list with one `Verification` per repetition. For a list the
-            function draws the mean, with a band of plus and minus one standard error.
-        title: Main result, in one sentence. Default: a sentence about the equal error rates.
+            `Verification`, or a list with one `Verification` per repetition. If a result is a list,
+            the function draws the mean curve of the repetitions, with a band of plus and minus one
+            standard error.
+        title: Main result, in one sentence. By default, the title states the equal error rates.
         caption: Data, people, protocol and seeds. The function puts the numbers of trials before
-            this text.
+            the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -69,7 +70,7 @@ def verification_curves(
             look = {"color": color, "linestyle": dash}
             label = f"{name}  EER {style.percent(eers[name])}".strip()
             roc.plot(far, tar, label=label, **look)
-            # points without false rejects are drawn below the lower end of the axis
+            # points with no false rejects are drawn below the lower end of the axis
             det.plot(far, np.maximum(1 - tar, lowest / 2), **look)
             if error is not None:
                 shade = {"color": color, "alpha": 0.2, "linewidth": 0}
@@ -98,9 +99,9 @@ def score_histogram(
 
     Args:
         result: A `Verification`, which holds the scores of all trials.
-        title: Main result, in one sentence. Default: a sentence about the equal error rate.
+        title: Main result, in one sentence. By default, the title states the equal error rate.
         caption: Data, people, protocol and seeds. The function puts the numbers of trials before
-            this text.
+            the caption.
         unit: Name of the score, which labels the horizontal axis.
 
     Returns:
@@ -146,7 +147,7 @@ def score_histogram(
 def verification_table(
     results: Verification | Mapping[str, Verification | Sequence[Verification]],
 ) -> dict[str, list[Any]]:
-    """Returns the points of `verification_curves` as a dict of columns.
+    """Returns the points that `verification_curves` draws, as a dict of columns.
 
     The columns are method, repetition, threshold, false accept rate and true accept rate.
     """
@@ -166,7 +167,9 @@ def verification_table(
 
 
 def scores_table(result: Verification) -> dict[str, list[Any]]:
-    """Returns the score and the kind of each trial as a dict of columns, without names."""
+    """Returns the score of each trial and whether the trial is genuine, as a dict of columns
+    without the names of people.
+    """
     kinds = np.where(result.genuine, "genuine", "imposter")
     order = np.lexsort((result.scores, kinds))
     return {"score": result.scores[order].tolist(), "kind": kinds[order].tolist()}
@@ -186,10 +189,11 @@ def _by_name(results):
 
 
 def _mean_curve(runs, lowest):
-    """Computes the mean curve of several runs, from the false accept rate (FAR) `lowest` on.
+    """Computes the mean curve of several runs, for false accept rates (FAR) from `lowest` to 1.
 
     Returns:
-        FAR, mean true accept rate (TAR), and the standard error of the TAR or None for one run.
+        FAR, mean true accept rate (TAR), and standard error of the TAR. The standard error is None
+        if there is only one run.
     """
     if len(runs) == 1:
         far, tar, _ = runs[0].roc
@@ -202,7 +206,9 @@ def _mean_curve(runs, lowest):
 
 
 def _tar_at(roc, grid):
-    """Interpolates the TAR linearly. Of several points with equal FAR, the highest TAR is used."""
+    """Interpolates the TAR linearly. If several points have the same FAR, the function uses the
+    point with the highest TAR.
+    """
     last = np.append(np.diff(roc.far) > 0, True)
     return np.interp(grid, roc.far[last], roc.tar[last])
 
@@ -219,7 +225,7 @@ def _roc_axes(axes, lowest):
 
 
 def _floor_of_lines(axes):
-    """Returns the largest multiple of 10 % below the lowest point, but at most 90 %."""
+    """Returns the largest multiple of 10 % that is below the lowest point and at most 90 %."""
     lowest = min(line.get_ydata().min() for line in axes.get_lines())
     return min(0.9, math.floor(10 * lowest) / 10)
 
@@ -265,7 +271,7 @@ def _curves_title(eers, trials):
     best, worst = order[0], order[-1]
     rates = [style.percent(eers[name]) for name in (best, worst)]
     if len(order) > 1:
-        return f"{best} has the lowest EER ({rates[0]}), {worst} the highest ({rates[1]})"
+        return f"{best} has the lowest EER ({rates[0]}), and {worst} has the highest ({rates[1]})"
     name = f"{best}: " if best else ""
     if eers[best] == 0:
         return (
@@ -280,4 +286,7 @@ def _histogram_title(result):
     if result.eer == 0:
         return f"Every trial is on the correct side of {threshold}"
     rate = style.percent(result.eer)
-    return f"{rate} of genuine and of imposter trials are on the wrong side of {threshold}"
+    return (
+        f"{rate} of the genuine trials and {rate} of the imposter trials are on the wrong side of "
+        f"{threshold}"
+    )

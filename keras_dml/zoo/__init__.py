@@ -1,8 +1,7 @@
-"""Functions that list, describe, load and check the trained models of the zoo.
-
-The functions are `list_models`, `info`, `card`, `load` and `check`. `list_models`, `info` and
-`card` read JSON files and import neither Keras nor a backend. The recipes in the folder `zoo` of
-the repository train the models and write their files.
+"""Lists, describes, loads and checks the trained models of the zoo. The public functions are
+`list_models`, `info`, `card`, `load` and `check`. `list_models`, `info` and `card` read JSON files
+and import neither Keras nor a backend. The recipes in the folder `zoo` of the repository train the
+models and write their files.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
 """Checks zip files before the package uses their contents.
 
-A zip or HDF5 file of a few kilobytes can expand to gigabytes. Keras stores its files without
-compression, and NumPy compresses moderately. Therefore neither Keras nor NumPy writes files that
-expand to many times their size, and the functions refuse such files.
+A zip or HDF5 file of a few kilobytes can expand to gigabytes. Files that Keras or NumPy wrote never
+expand to many times their size, because Keras does not compress files and NumPy compresses
+moderately. The functions therefore refuse files that expand to many times their size.
 """
 
 import collections
@@ -17,8 +17,8 @@ from keras_dml._messages import printable
 
 MAX_TEXT = 32 * 2**20  # bytes of a JSON member. A network of 250 layers needs 1/200 of this size.
 MAX_SMALL = 32 * 2**20  # bytes to which any file may expand
-# Larger files may expand to 20 times their size. Compressed weights have nine tenths of their
-# original size, and compressed constant arrays have less.
+# Files that expand to more than MAX_SMALL may expand to 20 times their size. Compression reduces
+# weights to nine tenths of their size, and constant arrays to less.
 MAX_GROWTH = 20
 PIECE = 2**20
 METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
@@ -29,15 +29,16 @@ def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
 
     Args:
         opened: The zip file, open for reading bytes.
-        texts: Names of members that contain JSON. They have a stricter limit, because parsed JSON
-            needs much more memory than the text.
+        texts: Names of members that contain JSON. The limit for the size of these members is
+            stricter, because parsed JSON needs much more memory than its text.
 
     Returns:
         Names of the members.
 
     Raises:
         ValueError: If the file is not a zip file, is damaged, has unusual features or is too large.
-            The message begins with "it", so that callers can put the name of the file before it.
+            The first word of the message is "it", so that callers can put the name of the file
+            before the message.
     """
     try:
         with zipfile.ZipFile(opened) as archive:
@@ -51,15 +52,15 @@ def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
 
 
 def check_weights(opened: BinaryIO, name: str) -> None:
-    """Checks that a file of HDF5 weights does not declare more numbers than it can hold.
+    """Checks that an HDF5 file of weights does not declare more numbers than the file can contain.
 
     Args:
         opened: A zip file that passed `check`, open for reading bytes.
         name: Name of the member that holds the weights.
 
     Raises:
-        ValueError: If the weights are damaged or too large. As in `check`, callers can put the name
-            of the file before the message.
+        ValueError: If the weights are damaged or too large. Callers can put the name of the file
+            before the message, as for `check`.
     """
     import h5py
 
@@ -121,7 +122,8 @@ def _check_declared(members, size, texts):
 def _check_growth(what, grown, size):
     if grown > max(MAX_SMALL, MAX_GROWTH * size):
         raise ValueError(
-            f"unpacked, {what} would take {_megabytes(grown)}, {grown / size:,.0f} times the file"
+            f"unpacked, {what} would take {_megabytes(grown)}, which is {grown / size:,.0f} times "
+            "the size of the file"
         )
 
 
@@ -137,8 +139,8 @@ def _read_through(archive, member):
             count += len(piece)
     if count != member.file_size:
         raise ValueError(
-            f"{member.filename} inside it does not hold the {member.file_size:,} bytes that it "
-            "declares"
+            f"{member.filename} inside it does not contain the {member.file_size:,} bytes that the "
+            "file declares"
         )
 
 

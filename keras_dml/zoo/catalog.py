@@ -14,7 +14,7 @@ ACRONYMS = ("auc", "eer", "tar", "far")
 MAX_DIGITS = 20  # largest number of digits of an integer. Numbers of bytes have fewer digits.
 LESS = " less "  # in the `head` of a figure, marks a difference between the figures of two heads
 SHOTS = {"ways": "way", "shots": "shot"}
-# Prefixes of the metrics that are given in percent.
+# Metrics whose names begin with these prefixes are printed in percent.
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 
 
@@ -22,7 +22,7 @@ def list_models(pattern: str = "*") -> list[str]:
     """Returns the sorted names of the models.
 
     Args:
-        pattern: Shell-style wildcard that the names must match, such as `"eeg_*"`.
+        pattern: Pattern with wildcards that the names must match, such as `"eeg_*"`.
 
     Returns:
         List of names, which is empty if no name matches.
@@ -50,8 +50,8 @@ def card(name: str | pathlib.Path) -> dict[str, Any]:
         The card as a dict, whose keys `keras_dml.zoo.schema.CARD` describes.
 
     Raises:
-        ValueError: If the model does not exist (the message lists similar names), or its card is
-            damaged or names another model.
+        ValueError: If the model does not exist (the message then lists similar names), if its card
+            is damaged, or if its card describes another model.
         FileNotFoundError: If the path is not a folder with a card.
         TypeError: If `name` is neither a string nor a path.
     """
@@ -60,8 +60,8 @@ def card(name: str | pathlib.Path) -> dict[str, Any]:
     content = schema.validate(read_json(path), f"{path}")
     if not is_path and content["name"] != name:
         raise ValueError(
-            f"{path} is the card of {content['name']!r} and lies in the folder {name!r}. Give the "
-            "folder the name in the card, or replace the card."
+            f"{path} is the card of {content['name']!r}, but its folder is called {name!r}. Rename "
+            "the folder, or replace the card."
         )
     return content
 
@@ -89,8 +89,9 @@ def info(name: str | pathlib.Path) -> str:
 
 
 def input_in_words(card: dict[str, Any]) -> str:
-    """Describes the input of a model, as in `6 channels at 100 Hz` or `images of 28 × 28 pixels, 1
-    channel`."""
+    """Describes the input of a model, for example as `6 channels at 100 Hz` or `images of 28 × 28
+    pixels, 1 channel`.
+    """
     described = card["input"]
     channels = counted(len(described["channels"]), "channel")
     if "size" in described:
@@ -99,7 +100,9 @@ def input_in_words(card: dict[str, Any]) -> str:
 
 
 def extent_in_words(card: dict[str, Any]) -> str:
-    """Describes the size of the input, as in `64 steps or more at 100 Hz` or `28 × 28 pixels`."""
+    """Describes the size of the input, for example as `64 steps or more at 100 Hz` or `28 × 28
+    pixels`.
+    """
     described = card["input"]
     if "size" in described:
         return f"{' × '.join(map(str, described['size']))} pixels"
@@ -116,9 +119,9 @@ def extent_in_words(card: dict[str, Any]) -> str:
 def known_in_words(card: dict[str, Any]) -> tuple[str, str]:
     """Describes the numbers of people or classes in the training data and in the test data.
 
-    Results are, for example, `("people", "135 trained on, 45 tested on")` and `("classes", ...)`.
-    For a model that users made, possibly without training, an example is `("people", "made with
-    6")`.
+    The result is, for example, `("people", "135 trained on, 45 tested on")` or `("classes", ...)`.
+    For a model that users made, possibly without training, the result is, for example, `("people",
+    "made with 6")`.
     """
     data = card["data"]
     if card.get("is_own"):
@@ -142,8 +145,8 @@ def figures_in_words(card: dict[str, Any]) -> Iterator[str]:
     """Describes the main result, and the accuracy under the strongest attack.
 
     Yields:
-        Texts such as `EER 2.3 % [0.6 to 3.0] (168 probes of 45 people)` and
-        `PGD-100 accuracy 94.1 % ± 0.2 (10,000 trials)`.
+        Texts such as `EER 2.3 % [0.6 to 3.0] (168 probes of 45 people)` or `PGD-100 accuracy 94.1 %
+        ± 0.2 (10,000 trials)`.
     """
     yield _headline_in_words(card["headline"])
     attacked = [row for row in card["figures"] if row["protocol"] == "robustness"]
@@ -167,12 +170,11 @@ def _headline_in_words(headline):
 
 
 def setting(row: dict[str, Any]) -> str:
-    """Describes the conditions of a figure, as in `20-way 1-shot` or `fgsm at 0.3, dol head`.
-
-    The text is empty if the card gives no conditions.
+    """Describes the conditions under which a figure was measured, for example as `20-way 1-shot` or
+    `fgsm at 0.3, dol head`. The text is empty if the card does not state conditions.
 
     Args:
-        row: Row of the `figures` of a card.
+        row: Row of the entry `figures` of a card.
     """
     attack = row.get("attack")
     if attack and "epsilon" in row:
@@ -188,14 +190,15 @@ def setting(row: dict[str, Any]) -> str:
 
 
 def protocol_in_words(card: dict[str, Any], row: dict[str, Any]) -> str:
-    """Describes the protocol of a figure, as in `few shot` or `block verification`.
+    """Describes the protocol by which a figure was measured, for example as `few shot` or `block
+    verification`.
 
     If all recordings of a person are from one session, the text says "block" instead of "session",
     because the protocol then divides this session into blocks.
 
     Args:
         card: Card of a model.
-        row: Row of the `figures` of the card.
+        row: Row of the entry `figures` of the card.
     """
     words = row["protocol"].replace("_", " ")
     one_sitting = card["headline"].get("repeats") == "blocks"
@@ -206,11 +209,11 @@ def value_in_words(row: dict[str, Any]) -> str:
     """Formats a figure with its 95 % confidence interval or its standard error.
 
     Examples are `2.3 % [0.6 to 3.1]`, `99.31 % ± 0.08` and `0.9982 ± 0.0009`. If no error was
-    observed, the text gives the upper 95 % confidence bound by the rule of three, as in
-    `0 %, at most 7.7 %`.
+    observed, the text states the upper 95 % confidence bound by the rule of three, for example `0
+    %, at most 7.7 %`.
 
     Args:
-        row: Row of the `figures` of a card.
+        row: Row of the entry `figures` of a card.
     """
     if "ci95" in row:
         if is_rate(row):
@@ -228,10 +231,11 @@ def value_in_words(row: dict[str, Any]) -> str:
 
 
 def change_in_words(row: dict[str, Any]) -> str:
-    """Formats the change of a figure by an export, as in `-0.0004`, or a dash if it is unknown.
+    """Formats how much an export changes a figure, for example as `-0.0004`, or as a dash if the
+    change is unknown.
 
     Args:
-        row: Entry of the `exports` of a card.
+        row: Element of the list `exports` of a card.
     """
     change = row.get("auc_change", row.get("accuracy_change"))
     return "–" if change is None else f"{round(change, 4) + 0.0:+.4f}"  # no minus before zeros
@@ -243,7 +247,9 @@ def _head(row):
 
 
 def _without_error(row):
-    """Formats a value that is the same in all repetitions or folds."""
+    """Formats a value whose standard error is 0, because all repetitions or folds gave the same
+    value.
+    """
     if not is_rate(row):
         return f"{row['value']:.4g}"
     bound = min(1, 3 / row.get("people", row["trials"]))
@@ -257,52 +263,57 @@ def is_rate(row: dict[str, Any]) -> bool:
 
 
 def counted(count: int, word: str) -> str:
-    """Formats a count with its noun, as in `1 channel` or `6 channels`."""
+    """Formats a count with its noun, for example as `1 channel` or `6 channels`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def percent(value: float, stderr: float) -> str:
-    """Formats a fraction and its standard error in percent, as in `2.1 % ± 0.3`."""
+    """Formats a fraction and its standard error in percent, for example as `2.1 % ± 0.3`."""
     digits = 1 if 100 * stderr >= 0.1 else 2
     return f"{100 * value:.{digits}f} % ± {100 * stderr:.{digits}f}"
 
 
 def metric_in_words(name: str) -> str:
-    """Formats the name of a metric, as in `EER` or `TAR at FAR 1 %`."""
+    """Formats the name of a metric, for example as `EER` or `TAR at FAR 1 %`."""
     start, at, far = name.partition("_at_far_")
     words = " ".join(word.upper() if word in ACRONYMS else word for word in start.split("_"))
     return f"{words} at FAR {100 * float(far):g} %" if at else words
 
 
 def with_interval(value: float, bounds: Sequence[float]) -> str:
-    """Formats a fraction with its confidence interval in percent, as in `2.3 % [0.6 to 3.1]`."""
+    """Formats a fraction with its confidence interval in percent, for example as `2.3 % [0.6 to
+    3.1]`.
+    """
     return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
 
 
 def points(value: float, bounds: Sequence[float]) -> str:
-    """Formats a difference in percentage points, as in `-2.3 points [-4.0 to -0.6]`."""
+    """Formats a difference in percentage points with its interval, for example as `-2.3 points
+    [-4.0 to -0.6]`.
+    """
     return f"{100 * value:.{_digits(bounds)}f} points [{percents(bounds, unit='')}]"
 
 
 def far_interval(row: dict[str, Any]) -> Sequence[float]:
     """Returns the 95 % confidence interval of the false accept rate of a threshold.
 
-    If the threshold was chosen on the same people on whom its rate was measured, the function
-    returns the interval that is stored as `certificate`. A bootstrap interval over these people
-    would ignore that the threshold was chosen on them, and would contain the true rate far too
-    rarely.
+    If the same people were used to choose the threshold and to measure its rate, the function
+    returns the interval that is stored as `certificate`. If a threshold and its rate come from the
+    same people, a bootstrap interval over these people contains the true rate far too rarely,
+    because the bootstrap ignores how the threshold was chosen.
 
     Args:
-        row: Entry of the `thresholds` of a card.
+        row: Element of the list `thresholds` of a card.
     """
     return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
 
 
 def tries_in_words(row: dict[str, Any]) -> tuple[str, ...]:
-    """Formats the rates of a threshold for one try and for several tries, for the columns `TRIES`.
+    """Formats the accept rates of a threshold for one try and for several tries. The columns are
+    called `TRIES`.
 
     Args:
-        row: Entry of the `thresholds` of a card that has `best_of_tries`.
+        row: Element of the list `thresholds` of a card that contains `best_of_tries`.
     """
     rates = row["best_of_tries"]
     return (
@@ -315,10 +326,11 @@ def tries_in_words(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def people_in_words(count: int | Sequence[int]) -> str:
-    """Formats the number of people that a false accept rate needs, as in `29 to 600` or `about 59`.
+    """Formats the number of people that are needed to set a threshold for a false accept rate, for
+    example as `29 to 600` or `about 59`.
 
     Args:
-        count: Smallest and largest number of people. Older cards have one number.
+        count: Smallest and largest number of people, or a single number, as in older cards.
     """
     if isinstance(count, int):
         return f"about {count:,}"
@@ -327,7 +339,7 @@ def people_in_words(count: int | Sequence[int]) -> str:
 
 
 def percents(bounds: Sequence[float], unit: str = " %") -> str:
-    """Formats an interval in percent, as in `0.6 to 3.1 %`."""
+    """Formats an interval in percent, for example as `0.6 to 3.1 %`."""
     low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)
     return f"{low} to {high}{unit}"
 
@@ -335,7 +347,7 @@ def percents(bounds: Sequence[float], unit: str = " %") -> str:
 def _digits(bounds):
     """Returns the number of decimals of a percentage.
 
-    An interval narrower than half a percent has two decimals.
+    If the interval is narrower than half a percent, the function returns 2.
     """
     return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
@@ -343,8 +355,8 @@ def _digits(bounds):
 def read_json(path: pathlib.Path) -> dict[str, Any]:
     """Reads a JSON file.
 
-    A number that is too large for a float becomes infinity. `schema.validate` then raises an error
-    that names the entry with this number.
+    A number that is too large for a float becomes infinity. For a card with such a number,
+    `schema.validate` raises an error that names the entry.
 
     Raises:
         ValueError: If the file is damaged.
@@ -353,7 +365,7 @@ def read_json(path: pathlib.Path) -> dict[str, Any]:
         return json.loads(path.read_text(encoding="utf-8"), parse_int=_whole)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
-            f"{path} is not a JSON file ({error}). It is damaged; install the package again."
+            f"{path} is not a JSON file ({error}), so it is damaged. Install the package again."
         ) from error
 
 

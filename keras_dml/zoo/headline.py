@@ -1,4 +1,6 @@
-"""Main result (`headline`) of a card, as text and as a table with the results of other methods."""
+"""Formats the main result (`headline`) of a card as text, and as a table that also contains the
+results of other methods.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +8,13 @@ from typing import Any
 from keras_dml.zoo import catalog
 
 _REPEATS = {
-    "blocks": ("All recordings of a person are from one session, and other days are not measured."),
+    "blocks": (
+        "All recordings of a person are from one session, and recordings from other days were not "
+        "measured."
+    ),
     "days": "The recordings of a person are from different days.",
     "sessions": "The enrolled recordings are from earlier sessions than the probe.",
-    "others": "The enrolled recordings are from other people than the probe.",
+    "others": "The enrolled recordings and the probe are from different people.",
 }
 _SINGULAR = {"people": "person"}
 _LOWER_IS_BETTER = ("eer",)
@@ -22,24 +27,24 @@ _KINDS = {
 
 
 def verdict(card: dict[str, Any]) -> str:
-    """Names each method without a network that the model does not beat, in sentences.
+    """Returns a sentence about each method without a network that the model does not beat.
 
-    The text is part of the first paragraph of a model page. It is empty if the model beats all
-    methods without a network.
+    The first paragraph of a model page contains these sentences. The text is empty if the model
+    beats all methods without a network.
     """
     sentences = [_unbeaten(each) for each in card["baselines"] if each["kind"] == "no network"]
     return "".join(f" {sentence}" for sentence in sentences if sentence)
 
 
 def gain(baseline: dict[str, Any]) -> tuple[float, float]:
-    """Returns how much better the model is than a method, and the lower bound of this gain.
+    """Returns by how much the model is better than a method, and the lower bound of this gain.
 
     Args:
-        baseline: Entry of the `baselines` of a card.
+        baseline: Element of the list `baselines` of a card.
 
     Returns:
-        The gain, and the lower end of the 95 % confidence interval of the gain. If the lower end is
-        above 0, the model is significantly better than the method.
+        The gain, and the lower end of the 95 % confidence interval of the gain. The model is
+        significantly better than the method if the lower end is above 0.
     """
     difference = baseline["difference"]
     sign = -1 if difference["metric"] in _LOWER_IS_BETTER else 1
@@ -47,23 +52,28 @@ def gain(baseline: dict[str, Any]) -> tuple[float, float]:
 
 
 def _unbeaten(baseline):
-    """Returns a sentence about one method, or None if the model is significantly better."""
+    """Returns a sentence about one method, or None if the model is significantly better than the
+    method.
+    """
     difference, (value, least) = baseline["difference"], gain(baseline)
     if least > 0:
         return None
     metric = catalog.metric_in_words(difference["metric"])
     row = next(row for row in baseline["rows"] if row["metric"] == difference["metric"])
     verb = "has not been shown to beat" if value > 0 else "does not beat"
+    name = f'"{baseline["name"]}"'
     return (
-        f'**The model {verb} the method "{baseline["name"]}", which needs no network** '
-        f"({baseline['what']}). The {metric} of this method is {_cell(row)}. The {metric} of the "
-        f"model minus the {metric} of this method is "
-        f"{catalog.points(difference['value'], difference['ci95'])}."
+        f"**The model {verb} the method {name}, which needs no network** "
+        f"({baseline['what']}). The {metric} of {name} is {_cell(row)} (95 % interval in "
+        f"brackets). The {metric} of the model minus the {metric} of {name} is "
+        f"{catalog.points(difference['value'], difference['ci95'])} (95 % interval in brackets)."
     )
 
 
 def words(card: dict[str, Any]) -> str:
-    """Describes the trials of the main result, the choice of the method and the intervals."""
+    """Describes the trials behind the main result, how the method was chosen, and how the intervals
+    were computed.
+    """
     headline = card["headline"]
     if "unmeasured" in headline:
         return headline["unmeasured"]
@@ -77,13 +87,15 @@ def words(card: dict[str, Any]) -> str:
         if "gallery_most" in headline:
             claims = f"{headline['gallery']} to {claims}"
         counts = (
-            f"{trials[0].upper()}{trials[1:]}. One threshold decides about all "
+            f"{trials[0].upper()}{trials[1:]}. The same threshold is used for all "
             f"{headline['probes']:,} probes of {headline['people']} people. Each probe is compared "
-            f"with {claims}, each with about {enrolled}. {_REPEATS[headline['repeats']]}"
+            f"with {claims}, and each of these {unit} has about {enrolled}. "
+            f"{_REPEATS[headline['repeats']]}"
         )
+    singular = _SINGULAR.get(unit, unit.removesuffix("s"))
     intervals = (
-        f"over {unit}. The intervals use random weights of the {unit} and "
-        f"one additional {_SINGULAR.get(unit, unit.removesuffix('s'))} whose trials are all errors"
+        f"over {unit}, from a bootstrap that gives each {singular} a random weight and includes "
+        f"one additional {singular} whose trials are all errors"
     )
     if unit == "images":
         intervals = (
@@ -96,7 +108,7 @@ def words(card: dict[str, Any]) -> str:
 
 def _tests(card):
     tested = any("mcnemar_p" in each["difference"] for each in card["baselines"])
-    return " The value p is from McNemar's exact test, two-sided." if tested else ""
+    return " The value p is from a two-sided McNemar's exact test." if tested else ""
 
 
 def described(baseline: dict[str, Any]) -> str:
@@ -111,10 +123,10 @@ def table(
 
     Args:
         card: Card of a model.
-        describe: Function that returns the first cell of the row of a baseline.
+        describe: Function that returns the first cell in the row of a baseline.
 
     Returns:
-        Headings, and rows of cells. The two lists are empty if nothing was measured.
+        Headings, and rows of cells. Headings and rows are empty if nothing was measured.
     """
     if "unmeasured" in card["headline"]:
         return [], []
@@ -133,7 +145,9 @@ def table(
 
 
 def _difference(row):
-    """Formats the difference between model and method, and the p-value if the card has one."""
+    """Formats the difference between model and method, and the p-value if the card contains a
+    p-value.
+    """
     text = catalog.points(row["value"], row["ci95"])
     if "mcnemar_p" not in row:
         return text
@@ -142,7 +156,9 @@ def _difference(row):
 
 
 def _cell(row):
-    """Formats a figure of the card with its confidence interval, or a dash if it is missing."""
+    """Formats a figure of the card with its confidence interval, or returns a dash if the figure is
+    missing.
+    """
     if row is None:
         return "–"
     if row["metric"] == "auc" or not catalog.is_rate(row):

@@ -16,13 +16,14 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
 
 def folders() -> list[pathlib.Path]:
-    """Returns the existing folders with models, in the order of the search.
+    """Returns the existing folders that contain models, in the order in which they are searched.
 
     The first folder is named by the environment variable KERAS_DML_ZOO. The second folder is
     `keras_dml/_zoo` of an installed wheel, and the third is `zoo` in a clone of the repository.
-    Each model has a subfolder of its name. A model in an earlier folder hides a model of the same
-    name in a later folder. The third folder is used only if the `pyproject.toml` of this project is
-    next to it, because in site-packages a folder `zoo` may belong to another package.
+    Each model has a subfolder with the name of the model. If two folders contain models with the
+    same name, the model in the earlier folder is used. The third folder is used only if a
+    `pyproject.toml` is next to it, because a folder `zoo` in site-packages may belong to another
+    package.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is set to something that is not a folder.
@@ -40,8 +41,8 @@ def folders() -> list[pathlib.Path]:
         if (custom / CARD).is_file():
             raise ValueError(
                 f"{VARIABLE} is {variable!r}, which is the folder of a single model, because it "
-                f"holds {CARD}. Name {str(custom.resolve().parent)!r} instead, the folder that "
-                "contains the model."
+                f"contains {CARD}. Set the variable to {str(custom.resolve().parent)!r}, the "
+                "folder that contains the folder of the model."
             )
         result.append(custom)
     checkout = _PACKAGE.parent
@@ -84,13 +85,13 @@ def find(name: str) -> pathlib.Path:
     near = difflib.get_close_matches(name.lower(), all_names, n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
-        f"Unknown model {name!r}.{hint} There are: {', '.join(all_names)}. To use another file, "
-        "give its path, which ends in .keras."
+        f"Unknown model {name!r}.{hint} The models are {', '.join(all_names)}. To use another "
+        "file, give its path, which ends in .keras."
     )
 
 
 def folder_at(path: Path) -> pathlib.Path:
-    """Returns `path` as the folder of a model, after checking that it contains a card.
+    """Returns `path` as the folder of a model, and checks that it contains a card.
 
     Args:
         path: Path of the folder of a model.
@@ -101,8 +102,8 @@ def folder_at(path: Path) -> pathlib.Path:
     folder = pathlib.Path(path).expanduser()
     if not (folder / CARD).is_file():
         raise FileNotFoundError(
-            f"Found no {CARD} in {str(folder)!r}. Give the folder of a model, as `keras-dml "
-            f"train` writes it, or the name of a model of the zoo: {', '.join(names())}."
+            f"Found no {CARD} in {str(folder)!r}. Give the folder of a model that `keras-dml "
+            f"train` wrote, or the name of a model of the zoo: {', '.join(names())}."
         )
     return folder
 

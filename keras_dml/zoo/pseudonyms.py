@@ -1,4 +1,6 @@
-"""Replaces names on a card by numbers, and stores digests that can recognize a given name."""
+"""Replaces people's names on a card by numbers, and stores digests by which a given name can be
+recognized.
+"""
 
 import hashlib
 import unicodedata
@@ -10,15 +12,16 @@ BYTES = 16
 
 
 def numbered(names: Iterable[str]) -> dict[str, Any]:
-    """Returns entries for the `data` of a card that do not contain the names of the people.
+    """Returns entries for the part `data` of a card that do not reveal the names of the people.
 
     Args:
         names: Names of the people.
 
     Returns:
-        Dict with `train_subjects`, numbers whose order does not follow the names, and `digests`.
+        Dict with `digests` and `train_subjects`, whose numbers are independent of the order of
+        names.
     """
-    # The salt depends on the names only, so a repeated training writes the same card.
+    # The salt depends only on the names, so if the training is repeated, it writes the same card.
     salt = hashlib.sha256("\0".join(sorted(map(_composed, names))).encode()).digest()[:BYTES]
     digests = sorted({_digest(name, salt) for name in names})
     numbers = [str(i) for i in range(1, len(digests) + 1)]
@@ -26,10 +29,11 @@ def numbered(names: Iterable[str]) -> dict[str, Any]:
 
 
 class TrainedOn:
-    """Set of the people in the training data of a model, for tests like `name in TrainedOn(data)`.
+    """Set of the people in the training data of a model. `name in TrainedOn(data)` tests whether a
+    person is in the set.
 
     Args:
-        data: Entry `data` of a card.
+        data: Value of the entry `data` of a card.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Loads models, after comparing the SHA-256 of their files with their cards."""
+"""Loads models. Before a model is loaded, the SHA-256 of its file is compared with the card."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from keras_dml.zoo import archive, catalog, lookup, schema
 
 CONTENT = ("config.json", "metadata.json")  # members of every .keras file besides the weights
 WEIGHTS = "model.weights.h5"
-# Largest tolerance, as a fraction of the root mean square of the golden embedding (the published
-# embedding of a test recording). The embedding of another model has a relative error above 1.
+# Largest allowed tolerance, as a fraction of the root mean square of the golden embedding (the
+# published embedding of a test recording). If another model computes the embedding, the relative
+# error is above 1.
 MAX_TOLERANCE = 0.1
 MAX_MESSAGE = 300  # characters printed of a message of Keras, which may quote the whole file
 OWN_CARD: dict[str, Any] = {
     key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")
 } | {"quality?": schema.QUALITY}
 _AGAIN = "Install the package again, or run the model's recipe."
-_COPY = "Copy it again from the original, or save it again by `model.save`."
+_COPY = "Copy the file again from the original, or save the model again by `model.save`."
 _AS_CLASS = (
     "Replace the code by a layer class that is registered with "
     "keras.saving.register_keras_serializable, and save the model again."
@@ -38,16 +39,17 @@ _REGISTER = (
 )
 _CARDS = weakref.WeakKeyDictionary()  # cards of loaded models, and of their encoders
 _FOLDERS = weakref.WeakKeyDictionary()  # folders of these models
-# Keras quotes the whole configuration before these words, and gives the cause after them.
+# In its error messages, Keras quotes the whole configuration before these words, and states the
+# cause after them.
 _WRAPPED = ("Exception encountered: ", "Error encountered during deserialization: ")
 
 
 def load(name: Path) -> keras.Model:
     """Loads a trained model as a plain `keras.Model`.
 
-    Before Keras reads the file, the function compares the SHA-256 of the file with the card. After
-    reading, it compares the number of weights with the card. Keras reads files in safe mode, so a
-    file cannot run code.
+    Before Keras reads the file, the function compares the SHA-256 of the file with the card.
+    Afterwards, the function compares the number of weights with the card. Keras reads files in safe
+    mode, so a file cannot run code.
 
     Args:
         name: Name of a model of the zoo, or the path of a custom `.keras` file or of a folder
@@ -55,11 +57,11 @@ def load(name: Path) -> keras.Model:
             compares the file with this card.
 
     Returns:
-        The model, which is compiled if it was compiled before saving.
+        The model, which is compiled if the saved model was compiled.
 
     Raises:
-        ValueError: If the model does not exist (the message lists similar names), or its file is
-            damaged, truncated or different from the card.
+        ValueError: If the model does not exist (the message then lists similar names), or if its
+            file is damaged, truncated or not the file that the card describes.
         FileNotFoundError: If the path does not exist.
     """
     file, card = _file_and_card(name)
@@ -91,28 +93,27 @@ def folder_of(model: keras.Model) -> pathlib.Path | None:
 
 
 def check(name: Path) -> float:
-    """Computes the embeddings of test recordings again and compares them with published embeddings.
-
-    The published embeddings and their recordings are stored in the golden file of the model.
+    """Computes embeddings of test recordings, and compares them with the published embeddings. The
+    golden file of the model contains the test recordings and their published embeddings.
 
     Args:
         name: Name or path of a model, as in `load`. A custom model needs a card and a golden file
             in its folder.
 
     Returns:
-        The largest difference, which is at most the tolerance on the card.
+        The largest difference between the embeddings, which is at most the tolerance on the card.
 
     Raises:
-        ValueError: If the difference is larger than the tolerance on the card, or the tolerance is
-            so large that another model would pass. Also for the reasons of `load`.
+        ValueError: If the largest difference exceeds the tolerance on the card, or if the tolerance
+            is so large that another model would pass. Also in the same cases as in `load`.
         FileNotFoundError: If the model has no card with a golden file.
     """
     model = load(name)
     file, card = _file_and_card(name)
     if card is None or "golden" not in card:
         raise FileNotFoundError(
-            f"The folder of {file} has no card with a golden embedding, so there is nothing to "
-            "check."
+            f"The folder of {file} has no card with a golden embedding (the published embedding of "
+            "a test recording), so the model cannot be checked."
         )
     recordings, expected = read_golden(file.parent / card["golden"]["input"])
     computed = np.concatenate([embed_one(model, recording) for recording in recordings])
@@ -139,7 +140,9 @@ def loaded(model: Any) -> Any:
 
 
 def lasting(name: Path) -> str:
-    """Makes a path absolute, so that it is valid in any folder, and returns a name unchanged."""
+    """Makes a path absolute, so that it is valid in any working directory. Returns a name
+    unchanged.
+    """
     return str(pathlib.Path(name).expanduser().resolve()) if lookup.is_path(name) else name
 
 
@@ -150,8 +153,7 @@ def read_golden(path: pathlib.Path) -> tuple[list[np.ndarray], np.ndarray]:
         path: Path of an `.npz` file with `recording_0`, `recording_1`, ... and `embedding`.
 
     Returns:
-        `(recordings, embedding)`, a list of arrays of shape `(time, channels)` and an array of
-        shape `(recordings, ...)`.
+        List of recordings `(time, channels)`, and array of embeddings `(recordings, ...)`.
 
     Raises:
         ValueError: If the file is damaged.
@@ -220,13 +222,15 @@ def _contract(card):
 def _check_digest(file, expected):
     if not file.is_file():
         raise FileNotFoundError(
-            f"The card in {file.parent} names {file.name}, which is missing. {_AGAIN}"
+            f"The card in {file.parent} names the model file {file.name}, which does not exist. "
+            f"{_AGAIN}"
         )
     digest = sha256(file)
     if digest != expected:
         raise ValueError(
             f"{file} is not the file that its card describes. The SHA-256 of the file is {digest}, "
-            f"and the card has {expected}. The file is damaged, cut, or was replaced. {_AGAIN}"
+            f"but the card contains {expected}. The file is damaged or truncated, or it was "
+            f"replaced. {_AGAIN}"
         )
 
 
@@ -235,8 +239,9 @@ def _check_tolerance(tolerance, expected, file):
     if not tolerance < MAX_TOLERANCE * size:
         raise ValueError(
             f"The card of {file} allows a deviation of {tolerance:g} from its golden embedding, "
-            f"whose root mean square is {size:.3g}. Another model would pass this check. Set a "
-            f"tolerance below {MAX_TOLERANCE * size:.2g}, or run the recipe of the model."
+            f"whose root mean square is {size:.3g}. With so large a deviation, another model would "
+            f"pass the check. Set a tolerance below {MAX_TOLERANCE * size:.2g}, or run the recipe "
+            "of the model."
         )
 
 
@@ -279,12 +284,14 @@ def _check_archive(opened, file):
 
 
 def _explain(error):
-    """Returns the cause of an error of Keras, without the quoted configuration, and advice."""
+    """Returns the cause of an error that Keras raised, without the quoted configuration, and
+    advice.
+    """
     text = str(error)
     for wrapped in _WRAPPED:
         text = text.rpartition(wrapped)[2]
     if "safe_mode" in text:
-        return "it contains code, and this function never runs code of files.", _AS_CLASS
+        return "it contains code, which is never run.", _AS_CLASS
     text = re.sub(r"(error message for object .*:)\s*", r"\1 ", text)
     reason = archive.first_line(re.split("Make sure custom|Full object config", text)[0])
     is_unknown = "Could not locate" in text or "is a custom class" in text

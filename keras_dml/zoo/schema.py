@@ -1,7 +1,6 @@
-"""Schema of a model card, which lists the required keys and checks their values.
-
-A card may have further keys. The docstring of each function below that checks a value completes an
-error message after the words "must be".
+"""Defines the schema of a model card, which lists the required keys and checks their values. A card
+may have further keys. Several functions below check a value. The docstring of such a function is
+the end of an error message, after the words "must be".
 """
 
 import re
@@ -88,8 +87,8 @@ def mapping(value: Any) -> bool:
 
 LARGEST = sys.float_info.max
 
-# In a schema, a dict lists keys, a list of one entry describes each item of a list, a tuple lists
-# alternatives, and a function checks a value. A key that ends with ? may be missing.
+# In a schema, a dict lists keys. A list has one entry, which describes every item. A tuple lists
+# alternatives. A function checks a value. Keys that end with ? are optional.
 RECORDINGS: dict[str, Any] = {
     "channels": [text],
     "units": [text],
@@ -135,10 +134,10 @@ FIGURE: dict[str, Any] = {
     "folds?": [number],
     "ci95?": [number],
 }
-# `people` is the number of test people, and `gallery` is the number of people that each probe is
-# compared with. Confidence intervals are computed over people, or over `unit`, such as motions.
-# `repeats` says how the recordings of a person were made: on several days, as blocks of one
-# session, or with enrolled recordings of other people.
+# `people` is the number of people in the test, and `gallery` is the number of people with whom each
+# probe is compared. Confidence intervals are computed over people, or over the units that `unit`
+# names, such as motions. `repeats` says how enrolled recordings differ from probes: other days,
+# other blocks of the same session, or recordings of other people.
 POOLED = {"metric": text, "value": number, "ci95": interval}
 HEADLINE_OF_PEOPLE: dict[str, Any] = {
     "trials": text,
@@ -158,8 +157,9 @@ HEADLINE_OF_IMAGES: dict[str, Any] = {
     "unit?": text,
     "rows": [POOLED],
 }
-# Results of another method on the same trials. `difference` is the figure of the model minus the
-# figure of the method. Classifiers of images also have the p-value of McNemar's exact test.
+# Results of another method on the same trials. `difference` is the model's figure minus the
+# method's figure. For classifiers of images, `difference` also contains the p-value of McNemar's
+# exact test.
 BASELINE: dict[str, Any] = {
     "name": text,
     "what": text,
@@ -167,19 +167,20 @@ BASELINE: dict[str, Any] = {
     "rows": [POOLED],
     "difference": {**POOLED, "mcnemar_p?": number},
 }
-# Evidence for the false accept rate of a threshold. `ci95` is the interval of the rate on equally
-# many other people. `independent` is the number of independent pairs of people that would give the
-# same information as the trials. `strictest` is the lowest rate that these pairs support.
-# `people_needed` maps lower rates to the number of people that they need, as a smallest and a
-# largest number or as one number.
+# Evidence for the false accept rate of a threshold. `ci95` is the 95 % interval for the rate that
+# would be measured on the same number of other people. `independent` is the number of independent
+# pairs of people that would give the same information as the trials. `strictest` is the lowest rate
+# that can be certified from so many pairs. `people_needed` maps each lower rate to the number of
+# people that would be needed to certify this rate. The number is a single number, or a smallest and
+# a largest number.
 CERTIFICATE = {
     "ci95": interval,
     "independent": number,
     "strictest": number,
     "people_needed": mapping,
 }
-# Rates if a claim is accepted as soon as one of several tries is accepted, and rates for a single
-# try of the same people.
+# Rates for claims that are accepted if any of several tries is accepted, and rates for a single try
+# of the same people.
 BEST_OF_TRIES = {
     "tries": whole,
     "far": number,
@@ -192,8 +193,8 @@ BEST_OF_TRIES = {
     "pairs": whole,
 }
 # `within` is the false accept rate between people who have the same value of a known confounder.
-# `carried` describes how a threshold was derived from the models of a cross-validation, and is
-# missing if the threshold was set with the published file. `method` says whether the rate was
+# `carried` describes how a threshold was derived from the models of a cross-validation. Thresholds
+# that were set with the published model have no `carried`. `method` says whether the rate was
 # counted or extrapolated. The interval of the rate is in `certificate`, or in `far_ci95` for cards
 # without `certificate`.
 THRESHOLD: dict[str, Any] = {
@@ -212,9 +213,10 @@ THRESHOLD: dict[str, Any] = {
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
     "best_of_tries?": BEST_OF_TRIES,
 }
-# Distances of false claims by people outside the training data, in units of the published file.
+# Distances of false claims by people who are not in the training data, in units of the published
+# model's distance.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
-# Thresholds for another distance, which files for devices compute instead of the model's distance.
+# Thresholds for files for devices, which compute another distance than the model.
 DEVICE_THRESHOLD: dict[str, Any] = {**THRESHOLD, "distance": text}
 EXPORT = {
     "format": text,
@@ -225,8 +227,8 @@ EXPORT = {
     "change_of_distance?": number,
 }
 
-# Usual properties of the training recordings, and the length from which they apply. `sha256` is the
-# digest of the potato's file.
+# Usual properties of the training recordings, and the number of steps from which they apply.
+# `sha256` is the digest of the potato's file.
 QUALITY = {
     "is_sound": boolean,
     "stddev": numbers_or_null,
@@ -288,7 +290,7 @@ def validate(card: Any, title: str, wanted: Any = CARD) -> dict[str, Any]:
 
     Args:
         card: The parsed JSON of a card.
-        title: Origin of the card, which begins the error message.
+        title: Origin of the card, which is the beginning of the error message.
         wanted: Schema of the card.
 
     Raises:
@@ -330,8 +332,9 @@ def _differences(value, wanted, path):
 def _infinite_numbers(card):
     """Yields a sentence for each number that is not finite.
 
-    Such numbers would do harm: NaN passes comparisons, every difference is within an infinite
-    tolerance, and an integer that is too large for a float causes an error when it is formatted.
+    Cards must not contain infinite or NaN values, because NaN passes comparisons and every
+    difference is within an infinite tolerance. Integers that are too large for a float are also
+    refused, because formatting them raises an error.
     """
     rest = [("card", card)]
     while rest:
@@ -348,7 +351,7 @@ def _contradictions(card):
     described, data = card["input"], card["data"]
     if not described["channels"] or len(described["units"]) != len(described["channels"]):
         yield (
-            f"card.input.units must have one entry per channel, {len(described['channels'])}, and "
+            f"card.input.units must have one entry per channel ({len(described['channels'])}), but "
             f"has {len(described['units'])}"
         )
     if "size" in described:
@@ -357,22 +360,28 @@ def _contradictions(card):
     else:
         length = described["length"]
         if len(length) != 2 or not length[0] or (length[1] is not None and length[1] < length[0]):
-            yield "card.input.length must be [least, greatest or null], the least at least 1"
+            yield (
+                "card.input.length must be [smallest, largest] or [smallest, null], where the "
+                "smallest length is at least 1"
+            )
     if not number(card["embedding"].get("p", 1)):
-        yield "card.embedding.p must be a number, the order of the distance"
+        yield "card.embedding.p, the order of the distance, must be a number"
     measured = "unmeasured" not in card["headline"]
     if measured and not {"eer", "accuracy"} & _metrics(card["headline"]):
-        yield "card.headline.rows must hold the metric eer or accuracy"
+        yield "card.headline.rows must contain the metric eer or accuracy"
     for i, baseline in enumerate(card["baselines"]):
         if baseline["difference"]["metric"] not in _metrics(baseline):
-            yield f"card.baselines[{i}].difference.metric must be the metric of one of its rows"
+            yield (
+                f"card.baselines[{i}].difference.metric must be the metric of one of the "
+                "baseline's rows"
+            )
     for key in ("thresholds", "device_thresholds"):
         for i, row in enumerate(card.get(key, ())):
             if "certificate" not in row and "far_ci95" not in row:
-                yield f"card.{key}[{i}] must have a certificate or far_ci95, an interval"
+                yield f"card.{key}[{i}] must contain certificate or far_ci95"
     overlap = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if overlap:
-        yield f"card.data names {len(overlap)} people in train_subjects and in test_subjects"
+        yield f"card.data lists {len(overlap)} people in both train_subjects and test_subjects"
     for key in ("figures", "limits") if measured else ("limits",):
         if not card[key]:
             yield f"card.{key} must not be empty"
