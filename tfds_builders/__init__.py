@@ -1,4 +1,5 @@
-"""Data sets for TensorFlow Datasets (TFDS). `import tfds_builders` registers all of them.
+"""Data sets for TensorFlow Datasets (TFDS). `import tfds_builders` registers all data sets of this
+package.
 
 >>> import tensorflow_datasets as tfds
 >>> import tfds_builders
@@ -6,8 +7,8 @@
 True
 
 After the import, `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` find the data sets
-by name. Python imports a builder at its first use. Reading files of the format array_record does
-not need TensorFlow.
+by name. Python imports the module of a builder when you first use the builder. You can read files
+of the format array_record without TensorFlow.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["add_package", "builder_cls", "check_config", "check_name", "list_bui
 
 
 def _builders_in(folder: pathlib.Path) -> list[str]:
-    """Returns the names of the data sets in a package's folder."""
+    """Returns the names of the data sets in the folder of a package."""
     return sorted(
         child.name
         for child in folder.iterdir()
@@ -36,7 +37,7 @@ def _builders_in(folder: pathlib.Path) -> list[str]:
     )
 
 
-# name of each data set: its package and folder. A reload keeps the packages that were added.
+# {name of the data set: (package, folder)}; a reload keeps the packages that were added
 _BUILDERS: dict[str, tuple[str, pathlib.Path]] = globals().get("_BUILDERS") or {
     name: (__name__, pathlib.Path(__file__).parent / name)
     for name in _builders_in(pathlib.Path(__file__).parent)
@@ -44,7 +45,8 @@ _BUILDERS: dict[str, tuple[str, pathlib.Path]] = globals().get("_BUILDERS") or {
 
 
 def list_builders() -> list[str]:
-    """Returns the names of the data sets of this package and of those that `add_package` added.
+    """Returns the names of all data sets in this package and in the packages that `add_package`
+    added.
 
     `tfds.list_builders()` lists only the data sets of TFDS.
     """
@@ -52,7 +54,8 @@ def list_builders() -> list[str]:
 
 
 def add_package(package: str) -> list[str]:
-    """Adds the data sets of another package, so that TFDS and the commands find them by name.
+    """Adds the data sets of another package. TFDS and the commands of this package then find these
+    data sets by name.
 
     Args:
         package: Name of an importable package with one folder per data set, each with a module
@@ -62,8 +65,8 @@ def add_package(package: str) -> list[str]:
         The names of the added data sets.
 
     Raises:
-        ValueError: If the package cannot be imported, has no data sets, or has a data set whose
-            name exists already in another package.
+        ValueError: If the package cannot be imported, has no data sets, or has a data set with the
+            same name as a data set of another package.
     """
     try:
         module = importlib.import_module(package)
@@ -94,10 +97,10 @@ def add_package(package: str) -> list[str]:
 
 
 def check_name(name: str) -> str:
-    """Returns the name of the data set in `"name"` or `"name/config"`.
+    """Checks that the data set in `"name"` or `"name/config"` exists, and returns its name.
 
     Raises:
-        ValueError: If the name is unknown. The error proposes the most similar name.
+        ValueError: If no data set has the name. The error suggests the most similar name.
     """
     dataset = name.partition("/")[0].partition(":")[0]
     if dataset not in _BUILDERS:
@@ -108,7 +111,7 @@ def check_name(name: str) -> str:
 
 
 def check_config(name: str) -> None:
-    """Checks that the data set of `"name"` or `"name/config"` exists and has the config.
+    """Checks that the data set in `"name"` or `"name/config"` exists and has the config.
 
     Raises:
         ValueError: If the data set or the config does not exist. The error lists the existing
@@ -127,7 +130,7 @@ def builder_cls(name: str) -> type:
     """Imports and returns the builder class of a data set.
 
     Raises:
-        ValueError: If the name is unknown. The error proposes the most similar name.
+        ValueError: If no data set has the name. The error suggests the most similar name.
     """
     dataset = check_name(name)
     package, folder = _BUILDERS[dataset]
@@ -137,7 +140,7 @@ def builder_cls(name: str) -> type:
 
 
 class _Provider:
-    """Provides builders to TFDS by name."""
+    """Provider that gives TFDS the builder of a data set by its name."""
 
     def has_dataset(self, name: str) -> bool:
         return name in _BUILDERS
@@ -147,8 +150,8 @@ class _Provider:
 
 
 def _register() -> None:
-    """Registers a provider that imports builders lazily. Registers the builders themselves if this
-    version of TFDS does not have providers.
+    """Registers a provider that imports a builder when it is first used. If this version of TFDS
+    does not support providers, imports and registers all builders.
     """
     if hasattr(_registered, "add_dataset_builder_provider"):
         _registered.add_dataset_builder_provider(_Provider(), index=0)

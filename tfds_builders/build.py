@@ -36,20 +36,20 @@ notes = Console(stderr=True, soft_wrap=True, highlight=False)
 
 
 class FileFormat(enum.StrEnum):
-    """The formats that a prepared data set can have."""
+    """File formats in which TFDS can store a prepared data set."""
 
     array_record = "array_record"
     tfrecord = "tfrecord"
 
 
 class Target(enum.StrEnum):
-    """The further formats that a prepared data set can be written in."""
+    """Formats in which the records can be written in addition to the files of TFDS."""
 
     parquet = "parquet"
 
 
 def _add_packages(packages: list[str] | None) -> list[str]:
-    """Adds the data sets of packages, before the names of data sets are checked."""
+    """Adds the data sets of other packages, so that a later check of names finds them."""
     for package in packages or ():
         try:
             tfds_builders.add_package(package)
@@ -59,7 +59,7 @@ def _add_packages(packages: list[str] | None) -> list[str]:
 
 
 def _checked(names: list[str] | None) -> list[str]:
-    """Returns the names without repeats. Refuses unknown data sets and configs."""
+    """Returns each name once, in order. Refuses unknown data sets and configs."""
     names = list(dict.fromkeys(names or ()))
     for name in names:
         try:
@@ -79,22 +79,22 @@ def build(
         bool,
         typer.Option(
             "--all",
-            help="Prepare each data set whose archive is in the manual folder, in the first config "
-            "whose archive exists.",
+            help="Prepare all data sets whose archive is in the manual folder. If a data set has "
+            "several configs, prepare the first config whose archive exists.",
         ),
     ] = False,
     manual_dir: Annotated[
         pathlib.Path | None,
         typer.Option(
-            help="Folder with the archive, or with a subfolder NAME that has the archive. "
+            help="Folder that contains the archive, or a subfolder NAME that contains it. "
             "[default: DATA_DIR/downloads/manual]"
         ),
     ] = None,
     data_dir: Annotated[
         pathlib.Path | None,
         typer.Option(
-            help="Folder of prepared data sets. "
-            "[default: TFDS_DATA_DIR, else ~/tensorflow_datasets]"
+            help="Folder for prepared data sets. "
+            "[default: the environment variable TFDS_DATA_DIR, or else ~/tensorflow_datasets]"
         ),
     ] = None,
     file_format: Annotated[
@@ -117,8 +117,8 @@ def build(
         typer.Option(
             "--beam",
             help="Prepare the data set on Apache Beam. The examples are the same as without Beam. "
-            "With --all, Beam prepares only the large data sets that support it. Needs pip install "
-            '"keras-dml[beam]".',
+            "With --all, the command uses Beam only for the large data sets that support it. "
+            'Install Beam with pip install "keras-dml[beam]".',
         ),
     ] = False,
     beam_options: Annotated[
@@ -126,15 +126,15 @@ def build(
         typer.Option(
             metavar="NAME=VALUE,…",
             help="Options of Beam, such as runner=FlinkRunner,flink_master=HOST:8081. "
-            "[default: processes on all processors of this machine]",
+            "[default: one process for each processor of this machine]",
         ),
     ] = None,
     imports: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PACKAGE",
-            help="Package with further data sets. tfds_builders/template is an example. The option "
-            "may be repeated.",
+            help="Python package that contains more data sets, such as tfds_builders/template. The "
+            "option may be repeated.",
             callback=_add_packages,
             is_eager=True,
         ),
@@ -143,29 +143,30 @@ def build(
         int,
         typer.Option(
             min=1,
-            help="Number of processes that read recordings or write Parquet files. The records do "
-            "not depend on it.",
+            help="Number of processes that read recordings or write Parquet files. The records are "
+            "the same for any number.",
         ),
     ] = 1,
     overwrite: Annotated[
         bool,
         typer.Option(
             "--overwrite",
-            help="Prepare an existing data set again, for example after the code of its builder "
-            "changed. If the run fails, the existing data set stays.",
+            help="Prepare an existing data set again, for example after a change of its builder's "
+            "code. If the run fails, the existing data set is kept.",
         ),
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print one JSON object per data set, each on one line."),
+        typer.Option("--json", help="Print one line of JSON for each data set."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Prepare data sets from the archives that you have downloaded.
 
     The command writes tfrecord files to DATA_DIR, where tfds.load looks for them, and array_record
-    files to DATA_DIR/array_record. It does not change a data set that was prepared from the same
-    archive. If one of several data sets fails, the command still prepares the others.
+    files to DATA_DIR/array_record. If a data set was already prepared from the same archive, the
+    command does not change it. If one of several data sets fails, the command still prepares the
+    others.
     """
     if every == bool(names):
         raise typer.BadParameter("Name at least one data set, or give --all.")
@@ -205,7 +206,7 @@ def build(
             raise typer.Exit(128 + number) from None
     if missing:
         notes.print(
-            f"No archive of {', '.join(missing)}{_where(manual_dir)}. To see how to get the "
+            f"Found no archive of {', '.join(missing)}{_where(manual_dir)}. To see how to get the "
             "archive of a data set, run python -m tfds_builders.build NAME.",
             markup=False,
         )
@@ -214,7 +215,7 @@ def build(
 
 
 class _Terminated(KeyboardInterrupt):
-    """Exception for a signal that ends the process, such as `kill` or a scheduler sends."""
+    """Exception for a signal that ends the process, for example a signal from `kill`."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -223,15 +224,15 @@ class _Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does, so that no unfinished files stay."""
+    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does. Unfinished files are then removed."""
 
     def stop(number, _):
         for each in previous:
-            # a second signal would interrupt the removal of files
+            # otherwise a second signal would interrupt the removal of unfinished files
             signal.signal(each, signal.SIG_IGN)
         raise _Terminated(number)
 
-    # only the main thread can set handlers
+    # Python lets only the main thread set signal handlers
     in_main = threading.current_thread() is threading.main_thread()
     numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     numbers = [each for each in numbers if in_main and signal.getsignal(each) == signal.SIG_DFL]
@@ -244,7 +245,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
 
 def _check_local(manual_dir: pathlib.Path | None, data_dir: pathlib.Path | None) -> None:
-    """Refuses addresses of remote stores before any other work."""
+    """Raises an error if one of the folders is the address of a remote store."""
     try:
         data_folder(data_dir)
         if manual_dir is not None:
@@ -258,13 +259,13 @@ def _on_beam(name: str) -> bool:
 
 
 def _pipeline(names: list[str], options: str | None):
-    """Returns Beam's options, and refuses data sets that do not support Beam."""
+    """Parses the options of Beam. Refuses data sets that do not support Beam."""
     cannot = [name for name in names if not _on_beam(name)]
     if cannot:
         can = filter(_on_beam, tfds_builders.list_builders())
         raise typer.BadParameter(
-            f"{', '.join(cannot)}: prepared in one process. Leave --beam out. It supports "
-            f"{', '.join(can)}."
+            f"{', '.join(cannot)}: not supported by --beam, which supports {', '.join(can)}. Leave "
+            "--beam out."
         )
     try:
         from tfds_builders.common import beam_jobs
@@ -281,7 +282,7 @@ def _where(manual_dir: pathlib.Path | None) -> str:
 
 
 def _first_prepared(names: list[str], *arguments):
-    """Prepares the first of the named data sets whose archive exists. See `reading.prepared`."""
+    """Prepares the first data set in `names` whose archive exists. See `reading.prepared`."""
     for name in names[:-1]:
         with contextlib.suppress(MissingArchiveError):
             return reading.prepared(name, *arguments)
@@ -289,7 +290,7 @@ def _first_prepared(names: list[str], *arguments):
 
 
 def _parquet(builder, overwrite: bool, jobs: int) -> pathlib.Path:
-    """Writes Parquet files into the folder that corresponds to the folder of the prepared files."""
+    """Writes Parquet files into the folder `parquet`, and keeps the subfolder `from_<digest>`."""
     from tfds_builders import parquet  # imports pyarrow, which takes half a second
 
     root = pathlib.Path(builder.data_dir_root)  # array_record, or array_record/from_<digest>
@@ -359,9 +360,9 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
 
 
 def _call(builder, file_format: FileFormat) -> str:
-    """Returns the call that reads the data set.
+    """Returns the Python call that reads the data set.
 
-    The call has the folder unless TFDS uses this folder by default.
+    The call contains the argument `data_dir` unless the data set is in the default folder of TFDS.
     """
     function = "data_source" if file_format is FileFormat.array_record else "load"
     name = builder.info.full_name.rpartition("/")[0]

@@ -1,11 +1,12 @@
-"""`python -m tfds_builders.croissant NAME...` writes `croissant.json` beside each builder.
+"""Command `python -m tfds_builders.croissant NAME...`, which writes the file `croissant.json` into
+the folder of each builder.
 
-The file describes the data set to search engines and programs (MLCommons Croissant 1.0, with the
-fields for responsible AI). All of its contents come from the builder: from its info, README.md,
-CITATIONS.bib and TAGS.txt. The file describes the records of the Parquet files that `build --to
-parquet` writes. That command copies the description next to the Parquet files, so that programs can
-read the records. The description does not list the archives for download, because few of them have
-an address that everybody may use.
+The file describes the data set for search engines and other programs, in the format MLCommons
+Croissant 1.0 with the fields for responsible AI. Its contents come from the builder's info,
+README.md, CITATIONS.bib and TAGS.txt. The file describes the records of the Parquet files that
+`build --to parquet` writes. This command also copies `croissant.json` next to the Parquet files, so
+that programs can read the records. The description does not contain addresses of the archives,
+because anybody may download only few of them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def folder_of(name: str) -> pathlib.Path:
-    """Returns the folder with the builder and the pages of a data set."""
+    """Returns the folder that contains the builder and the README of a data set."""
     return pathlib.Path(__file__).parent / name
 
 
@@ -50,12 +51,12 @@ def text_of(name: str) -> str:
 
 
 def description(name: str) -> dict:
-    """Describes a data set by MLCommons Croissant 1.0.
+    """Describes a data set in the format MLCommons Croissant 1.0.
 
     Raises:
         ImportError: If mlcroissant is not installed.
-        ValueError: If the name is unknown, or if the README lacks a row for a feature or one of the
-            paragraphs `License:`, `Personal data:` and `Checked on real files:`.
+        ValueError: If the name is unknown, if the README has no row for a feature, or if it lacks
+            one of the paragraphs `License:`, `Personal data:` and `Checked on real files:`.
     """
     mlc = _mlcroissant()
     cls = tfds_builders.builder_cls(name)
@@ -84,7 +85,7 @@ def description(name: str) -> dict:
         distribution=[_file_set(builder) for builder in builders],
         record_sets=[each for builder in builders for each in _record_sets(builder, page)],
     )
-    # mlcroissant writes only the first address, even if the metadata have fields for responsible AI
+    # mlcroissant writes only the first address, but these metadata also need the second address
     return metadata.to_json() | {"conformsTo": [*CONFORMS_TO]}
 
 
@@ -99,7 +100,7 @@ def _mlcroissant():
 
 
 def _builder(name: str) -> tfds.core.DatasetBuilder:
-    # a prepared data set would replace the info that the code makes
+    # an empty folder, because TFDS would otherwise read the info of a data set prepared earlier
     with tempfile.TemporaryDirectory() as empty:
         return tfds.builder(name, data_dir=empty)
 
@@ -114,8 +115,8 @@ def _lines(name: str, file: str) -> list[str]:
 
 
 def _file_set(builder: tfds.core.DatasetBuilder):
-    """Returns the set of Parquet files of a config, which lie in folders next to the
-    description.
+    """Returns the description of a config's Parquet files. They are in folders next to
+    `croissant.json`.
     """
     mlc, config = _mlcroissant(), builder.builder_config.name
     return mlc.FileSet(
@@ -133,7 +134,7 @@ def _id_of_files(config: str) -> str:
 
 
 def _record_sets(builder: tfds.core.DatasetBuilder, page: Page) -> list:
-    """Returns the records of each config, and the names of the classes."""
+    """Returns the description of a config's records, and of the class names of each label."""
     mlc, config, features = _mlcroissant(), builder.builder_config, builder.info.features
     fields = [_field(config.name, key, feature) for key, feature in features.items()]
     records = mlc.RecordSet(
@@ -177,7 +178,7 @@ def _split_field(config: str):
     return mlc.Field(
         id=f"{config}/{SPLIT}",
         name=SPLIT,
-        description="Split of the record, from the name of its file.",
+        description="Split of the record, taken from the name of the record's file.",
         data_types=[mlc.DataType.TEXT],
         source=mlc.Source(
             file_set=_id_of_files(config),
@@ -213,11 +214,11 @@ def _classes(prefix: str, names: list[str]):
 
 
 def _checked(names: list[str] | None) -> list[str]:
-    """Returns the names. Refuses unknown names and names of configs."""
+    """Returns the names of data sets. Refuses unknown names and names of configs."""
     for name in names or ():
         if "/" in name:
             raise typer.BadParameter(
-                f"{name} names a config. A file describes all configs: give NAME alone."
+                f"{name} names a config, but the file describes all configs. Give only NAME."
             )
     try:
         return [tfds_builders.check_name(name) for name in names or ()]
@@ -233,10 +234,10 @@ def croissant(
     every: Annotated[bool, typer.Option("--all", help="Every data set.")] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write no file. Exit with status 1 if a file is not current."),
+        typer.Option("--check", help="Write no file. Exit with status 1 if a file is outdated."),
     ] = False,
 ) -> None:
-    """Write the Croissant description of each data set beside its builder."""
+    """Write the Croissant description of each data set into the folder of its builder."""
     if every == bool(names):
         raise typer.BadParameter("Name at least one data set, or give --all.")
     stale = []
@@ -252,7 +253,7 @@ def croissant(
         except (ImportError, OSError, ValueError) as error:
             _fail(str(error))
     if check and stale:
-        _fail(f"{FILE} is not current. Run python -m tfds_builders.croissant {' '.join(stale)}")
+        _fail(f"{FILE} is outdated. Run python -m tfds_builders.croissant {' '.join(stale)}")
 
 
 def _fail(message: str) -> NoReturn:

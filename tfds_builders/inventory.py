@@ -1,4 +1,6 @@
-"""Lists prepared data sets, existing archives and missing archives, without unpacking anything."""
+"""Function that lists prepared data sets, existing archives and missing archives. It does not
+unpack archives.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,19 @@ from tfds_builders.common.places import data_folder, local
 def inventory(
     manual_dir: str | os.PathLike | None = None, data_dir: str | os.PathLike | None = None
 ) -> dict[str, dict]:
-    """Looks for the prepared files and the archives of every data set.
+    """Searches the folders for the prepared files and the archives of all data sets.
 
     Args:
-        manual_dir: The folder with the archives; `<data_dir>/downloads/manual` by default.
-        data_dir: Folder of prepared data sets; TFDS's folder by default.
+        manual_dir: The folder with the archives. Default: `<data_dir>/downloads/manual`.
+        data_dir: The folder with the prepared data sets. Default: the folder of TFDS.
 
     Returns:
-        A dict by the name of the data set, with `people`, `size`, `license` and `configs`. A config
-        has `prepared` (file formats), `archive` (path, or None if an archive is missing), `missing`
-        (name of the missing official archive, or None) and `problem` (reason why the archive cannot
-        be used, or None). Archives are not opened.
+        Dictionary from the name of each data set to a dictionary with the keys `people`, `size`,
+        `license` and `configs`. `configs` maps the name of each config to a dictionary. Its key
+        `prepared` lists the file formats in which the config is prepared. `archive` is the path of
+        the archive, or None if an archive is missing. `missing` is the name of the missing official
+        archive, or None. `problem` is the reason why the archive cannot be used, or None. The
+        function does not open archives.
     """
     data_dir = data_folder(data_dir)
     manual_dir = local(manual_dir or data_dir / "downloads" / "manual", "--manual-dir")

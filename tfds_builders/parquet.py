@@ -1,11 +1,14 @@
-"""Writer of prepared data sets as Parquet files for Polars, DuckDB, Hugging Face and others.
+"""Function that writes prepared data sets as Parquet files for Polars, DuckDB, Hugging Face and
+other programs.
 
-Each feature is a column. Arrays are nested lists. An axis of a fixed size becomes a list of fixed
-size, so that readers can restore the shape. Images are the bytes of their PNG or JPEG files.
+Each feature becomes a column. Arrays become nested lists. An axis of fixed size becomes a list of
+fixed size, so that readers can restore the shape. Images are stored as the bytes of PNG or JPEG
+files.
 
-The metadata of a column hold the description of the feature. The metadata of the schema hold JSON
-under the key `tfds_builders`: the TFDS features with their shapes and class names, the license with
-its terms, and the metadata of the data set (channels, subjects, archives).
+The metadata of a column contain the description of the feature. The metadata of the schema contain
+JSON under the key `tfds_builders`. This JSON lists the TFDS features with their shapes and class
+names, the license with its terms, and the metadata of the data set, such as channels, subjects and
+archives.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ SHARD_BYTES = 512 << 20  # bytes of the array_record files whose records go into
 
 
 class Shard(NamedTuple):
-    """A Parquet file of a split: its name, its first record, and the record after its last one."""
+    """One Parquet file of a split. It has the records of the split from `start` up to, but not
+    including, `stop`.
+    """
 
     split: str
     name: str
@@ -62,22 +67,23 @@ def write(
     overwrite: bool = False,
     jobs: int = 1,
 ) -> pathlib.Path:
-    """Writes a data set that was prepared as array_record files into Parquet files.
+    """Writes Parquet files from a data set that was prepared as array_record files.
 
     Args:
         builder: A builder that `reading.prepared` returned.
         root: Folder of all data sets. The files go to `<root>/<name>/<config>/<version>/`.
-        overwrite: Whether existing files are written again.
+        overwrite: Whether to write existing files again.
         jobs: Number of processes. Each process writes one file at a time.
 
     Returns:
-        The folder, which has files such as `<split>-00000-of-00001.parquet` for each split. If the
-        builder has a `croissant.json`, it is copied into `<root>/<name>/`. An existing folder that
-        was written from the same archive by the same code is not changed.
+        The folder with the files. The name of a file is, for example,
+        `<split>-00000-of-00001.parquet`. If the builder has a `croissant.json`, this file is copied
+        into `<root>/<name>/`. If the folder already exists and was written from the same archive by
+        the same code, it is not changed.
 
     Raises:
-        ValueError: If the folder exists, but is incomplete or was written from another archive or
-            by other code.
+        ValueError: If the folder exists, but is incomplete, was written from another archive, or
+            was written by other code. `overwrite` avoids this error.
         OSError: If the disk is full, or the folder cannot be created.
     """
     folder = root.joinpath(*builder.info.full_name.split("/"))
@@ -95,7 +101,7 @@ def write(
 
 
 def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
-    """Copies the Croissant description of the data set, which programs need to read the files."""
+    """Copies the Croissant description of the data set. Programs need it to read the files."""
     source = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
     if source.is_file():  # a builder of another package may not have a description
         staged = folder / f".{DESCRIPTION}.{os.getpid()}"
@@ -104,7 +110,7 @@ def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
 
 
 def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> None:
-    advice = "Write it again: --overwrite."
+    advice = "Write the files again with --overwrite."
     archives = dict(builder.info.metadata["fingerprints"])
     for split in builder.info.splits:
         for file in _files_of(folder, split):
@@ -125,7 +131,9 @@ def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> Non
 
 
 def _files_of(folder: pathlib.Path, split: str) -> list[pathlib.Path]:
-    """Returns the expected files of a split. The name of any existing file states their number."""
+    """Returns the paths of all files of a split. The name of any existing file states the number of
+    files.
+    """
     existing = sorted(folder.glob(f"{split}-*-of-*.parquet"))
     count = existing[0].stem.rpartition("-")[2] if existing else "1"
     return [folder / _name(split, i, int(count)) for i in range(int(count))]
@@ -136,7 +144,7 @@ def _name(split: str, number: int, count: int) -> str:
 
 
 def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
-    """Divides the records of each split into files with about equal numbers of records."""
+    """Divides the records of each split into files that have about the same number of records."""
     shards = []
     for split, info in builder.info.splits.items():
         count = min(-(-info.num_bytes // SHARD_BYTES), info.num_examples) or 1
@@ -146,8 +154,8 @@ def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
 
 
 def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: int) -> None:
-    """Writes into a temporary folder and renames it at the end, so that a killed run leaves no
-    half-written files.
+    """Writes all files into a temporary folder, and renames the folder at the end. If a run is
+    killed, the final folder therefore contains no incomplete files.
     """
     staged = folder.with_name(f"{constants.INCOMPLETE_PREFIX}{os.getpid()}_{folder.name}")
     staged.mkdir(parents=True)
@@ -179,8 +187,8 @@ def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: 
 def _write_shard(
     shard: Shard, _, builder: tfds.core.DatasetBuilder, folder: pathlib.Path
 ) -> Iterator[Any]:
-    """Writes one file. Is an empty iterator, because `in_processes` expects an iterator of
-    examples.
+    """Writes one file. The function is a generator that yields nothing, because `in_processes`
+    expects an iterator of examples.
     """
     features = builder.info.features
     images = {key: tfds.decode.SkipDecoding() for key in features if _is_image(features[key])}
@@ -207,7 +215,7 @@ def _write_shard(
 
 
 def schema_of(builder: tfds.core.DatasetBuilder) -> pa.Schema:
-    """Returns the Arrow schema of a data set: its columns and metadata."""
+    """Returns the Arrow schema of a data set, with its columns and metadata."""
     features, license = builder.info.features, builder.license
     content = {
         "name": builder.info.full_name,
@@ -256,7 +264,7 @@ def _item(kind: pa.DataType) -> pa.Field:
 
 
 def _column(values: list, feature) -> pa.Array:
-    """Returns the values that one feature has in several records, as an Arrow array."""
+    """Returns an Arrow array with the values that one feature has in several records."""
     kind = _kind(feature)
     if _is_image(feature):
         return pa.array(values, kind)
@@ -275,9 +283,7 @@ def _column(values: list, feature) -> pa.Array:
 def _nested(
     items: pa.Array, kind: pa.DataType, shapes: list[tuple[int, ...]], axis: int
 ) -> pa.Array:
-    """Returns items as an Arrow array of lists along one axis, and recursively along the later
-    axes.
-    """
+    """Groups items into lists along one axis, and returns them as an Arrow array."""
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(items, type=kind)
     lengths = [np.full(math.prod(shape[:axis]), shape[axis]) for shape in shapes]
@@ -286,7 +292,7 @@ def _nested(
 
 
 def _groups(records: Iterable[dict]) -> Iterator[list[dict]]:
-    """Yields lists of records with about `GROUP_BYTES` bytes per list."""
+    """Yields the records in groups. Each group has about `GROUP_BYTES` bytes."""
     group, size = [], 0
     for record in records:
         group.append(record)

@@ -1,6 +1,7 @@
-"""Function `records`, which reads a data set and first prepares it from its archive if needed.
+"""Function `records`, which reads a data set.
 
-TensorFlow is not needed.
+If the data set is not prepared yet, the function first prepares it from its archive. TensorFlow is
+not needed.
 
 >>> people = records("ipol_gait/left_foot", "~/data", split="test")    # doctest: +SKIP
 >>> people[0]["sequence"].shape                                        # doctest: +SKIP
@@ -45,26 +46,26 @@ def records(
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
     """Returns the records of a data set. The first call prepares the data set.
 
-    The files lie in `<data_dir>/array_record/`. Files that were prepared from another archive than
-    the one in `manual_dir` are not changed. The new archive is then prepared in the folder
-    `<data_dir>/array_record/from_<digest of the archive>/`.
+    The prepared files are in the folder `<data_dir>/array_record/`. If this folder was prepared
+    from another archive than the archive in `manual_dir`, it is not changed. The function then
+    prepares the new archive in the folder `<data_dir>/array_record/from_<digest of the archive>/`.
 
     Args:
         name: Name of the data set, such as `"ipol_gait"`, or of a config, such as
             `"ipol_gait/left_foot"`.
-        manual_dir: The folder with the archive, or a folder with one subfolder per data set
-            (`<manual_dir>/<name>/`). None is allowed if the data set was prepared before.
-        data_dir: Folder of prepared data sets. Default: the folder of TFDS.
-        split: Split or slice to read, such as `"train"` or `"test[:50%]"`. Default: a dict of all
-            splits by name.
+        manual_dir: Folder that contains the archive, or one subfolder for each data set
+            (`<manual_dir>/<name>/`). May be None if the data set was prepared before.
+        data_dir: Folder with the prepared data sets. Default: the folder of TFDS.
+        split: Split or slice to read, such as `"train"` or `"test[:50%]"`. If None, the function
+            returns a dict from the name of each split to its records.
 
     Returns:
-        A data source with `len(source)` records. `source[i]` is a dict of arrays. Text is `bytes`,
-        and arrays may be read-only.
+        A data source `source` with `len(source)` records. A record `source[i]` is a dict of arrays.
+        Text is `bytes`, and arrays may be read-only.
 
     Raises:
-        ValueError: If the name or the split is unknown, if the archive is missing or unsuitable, or
-            if the files of the prepared data set are damaged.
+        ValueError: If the name or the split is unknown, if the archive is missing or cannot be
+            used, or if the files of the prepared data set are damaged.
     """
     builder = prepared(name, manual_dir, data_dir)
     if split is not None and split not in builder.info.splits and split.isidentifier():
@@ -81,10 +82,11 @@ def prepared(
     overwrite: bool = False,
     jobs: int = 1,
 ) -> tfds.core.DatasetBuilder:
-    """Prepares a data set if needed, and returns a builder that can read it. See `records`.
+    """Returns a builder that can read a data set.
 
-    TFDS needs one folder per file format. The tfrecord files lie in `<data_dir>/`, where
-    `tfds.load` looks for them, and the array_record files lie in `<data_dir>/array_record/`.
+    If the data set is not prepared yet, the function first prepares it. See `records`. TFDS needs
+    one folder per file format. The tfrecord files are in `<data_dir>/`, where `tfds.load` looks for
+    them. The array_record files are in `<data_dir>/array_record/`.
 
     Args:
         name: Name of the data set, such as `"ipol_gait"`, or of a config, such as
@@ -92,11 +94,12 @@ def prepared(
         manual_dir: See `records`.
         data_dir: See `records`.
         file_format: `"array_record"` or `"tfrecord"`.
-        beam_options: Apache Beam's `PipelineOptions`, for a builder with `ON_BEAM`.
-        overwrite: Whether a prepared data set is prepared again. If False, a data set that older
-            code prepared is used, and a warning is logged.
-        jobs: Number of processes that read recordings. If it is larger than 1, the main program
-            must be importable without side effects (`if __name__ == "__main__":`).
+        beam_options: `PipelineOptions` of Apache Beam, or None. They require a builder with
+            `ON_BEAM`.
+        overwrite: Whether to prepare an existing data set again. If False and other code prepared
+            the data set, the function uses it and logs a warning.
+        jobs: Number of processes that read recordings. If the number is larger than 1, the main
+            program must be importable without side effects (`if __name__ == "__main__":`).
     """
     tfds_builders.check_config(name)
     data_dir = data_folder(data_dir)
@@ -119,7 +122,7 @@ def prepared(
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         files = files / f"from_{digest[:12]}"
         log.warning(
-            "%s was prepared from another archive. This archive is prepared in %s.", name, files
+            "%s was prepared from another archive. The new archive is prepared in %s.", name, files
         )
         builder, is_new = _made(_builder(name, files), *options, overwrite)
     if not is_new:
@@ -129,7 +132,7 @@ def prepared(
 
 
 def _is_of(builder: tfds.core.DatasetBuilder, marks: Mapping[str, str]) -> bool:
-    """Returns whether a data set was prepared from the archives with these checksums."""
+    """Returns whether a data set exists and was prepared from archives with the given checksums."""
     return builder.data_path.exists() and builder.info.metadata["fingerprints"] == marks
 
 
@@ -171,14 +174,14 @@ def _made(
 def _warn_of_other_code(builder: tfds.core.DatasetBuilder) -> None:
     if builder.info.metadata.get(CODE) != code.digest(type(builder)):
         log.warning(
-            "%s was prepared by other code than the present one, so its records may differ from "
-            "what the code makes now. Prepare it again: --overwrite.",
+            "%s was prepared by another version of the code, so its records may be outdated. "
+            "Prepare it again with --overwrite.",
             builder.info.full_name,
         )
 
 
 def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
-    """Returns the stored stamp and checksum of each unpacked archive."""
+    """Returns the stamp and the checksum of each unpacked archive, as stored at the last call."""
     try:
         stamps = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
     except (OSError, ValueError):
@@ -187,7 +190,7 @@ def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
 
 
 def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -> None:
-    """Stores stamps and checksums, so that unchanged folders are not read at every call."""
+    """Stores stamps and checksums. Later calls then need not read folders that have not changed."""
     current = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
     if current and current != _stamps(builder):
         with contextlib.suppress(OSError):  # the folder is read-only
@@ -195,12 +198,12 @@ def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -
 
 
 def root_of(data_dir: pathlib.Path, file_format: str) -> pathlib.Path:
-    """Returns the folder with all data sets that are stored in a file format."""
+    """Returns the folder that contains all data sets of a file format."""
     return data_dir if file_format == "tfrecord" else data_dir / file_format
 
 
 def folder_of(name: str, root: pathlib.Path) -> pathlib.Path:
-    """Returns the folder with the files of a data set, given `"name"` or `"name/config"`."""
+    """Returns the folder with the files of a data set. The name is `"name"` or `"name/config"`."""
     dataset, _, config = name.partition("/")
     cls = tfds_builders.builder_cls(dataset)
     config = config or next(iter(cls.builder_configs), "")
@@ -218,23 +221,24 @@ def _check_text(folder: pathlib.Path) -> None:
 
 
 def _check_apart(folder: pathlib.Path, sources: Mapping[str, Source]) -> None:
-    """Raises an error if a data set would be written into its own unpacked archive.
+    """Raises an error if the data set would be written into its own unpacked archive.
 
     The new files would change the archive, so every call would prepare the data set again.
     """
     for source in sources.values():
         if source.path is not None and folder.resolve().is_relative_to(source.path.resolve()):
             raise ValueError(
-                f"The data set would be written to {folder}, which lies in its own archive, the "
-                f"folder {source.path}. Give a --data-dir elsewhere."
+                f"The data set would be written to {folder}, which is inside its own archive, the "
+                f"folder {source.path}. Give a --data-dir outside this folder."
             )
 
 
 def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
-    """Returns a builder. If the data set is prepared, checks its files and reads its metadata.
+    """Returns a builder. If the data set is prepared, the function checks its files and reads its
+    metadata.
 
     Raises:
-        ValueError: If a file of the prepared data set is missing, cut or edited.
+        ValueError: If a file of the prepared data set is missing, incomplete or edited.
     """
     path = folder_of(name, root)
     try:
@@ -253,22 +257,22 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
 
 
 def _check_files(builder: tfds.core.DatasetBuilder) -> None:
-    """Checks that the metadata name an archive, and that the files have all records.
+    """Checks that the metadata name an archive, and that the files contain all records.
 
-    The tfrecord format has no index, so only the existence of tfrecord files is checked.
+    For tfrecord files, the function only checks that they exist, because the format has no index.
     """
     if "fingerprints" not in builder.info.metadata:
-        raise ValueError("metadata.json does not name an archive")
+        raise ValueError("metadata.json does not name the archive")
     for split in builder.info.splits.values():
         for path, length in zip(split.filepaths, split.shard_lengths, strict=True):
             if not path.exists():
                 raise ValueError(f"{path.name} is missing")
             if builder.info.file_format.value == FORMAT and _records_in(path) != length:
-                raise ValueError(f"{path.name} does not hold its {length:,} records")
+                raise ValueError(f"{path.name} does not have {length:,} records")
 
 
 def _records_in(path: os.PathLike) -> int:
-    # array_record does not support Windows
+    # imported here, because array_record does not support Windows
     from array_record.python.array_record_module import ArrayRecordReader
 
     with open(path, "rb"):  # raises PermissionError for a file that is not damaged
@@ -284,7 +288,7 @@ def _fingerprints(
 ) -> dict[str, str]:
     """Returns the checksum of each archive.
 
-    Archives are not unpacked, and folders with a known stamp are not read again.
+    The function does not unpack archives, and does not read folders with a known stamp again.
     """
     marks = {}
     for key, source in sources.items():
@@ -296,7 +300,7 @@ def _fingerprints(
 
 
 def _unpacked(sources: Mapping[str, Source]) -> int:
-    """Returns the number of bytes of all archives after unpacking."""
+    """Returns the number of bytes that all archives have after unpacking."""
     size = 0
     for source in sources.values():
         size += sum(source.sizes.values())
@@ -311,9 +315,10 @@ def _prepare(
     beam_options,
     jobs: int,
 ) -> None:
-    """Writes the files of a data set, or uses files that another run has written in the meantime.
+    """Writes the files of a data set.
 
-    After a failure, the unfinished files are removed.
+    If another run has written them in the meantime, the function uses these files. After a failure,
+    it removes the unfinished files.
     """
     builder.jobs = jobs
     root = pathlib.Path(builder.data_dir_root)

@@ -1,4 +1,5 @@
-"""Division of image data sets by class. Models train on the first classes and test on the rest.
+"""Function that divides image data sets by class, so that models train on the first classes and are
+tested on the other classes.
 
 >>> halves = class_disjoint("cars196", 98, "~/data")          # doctest: +SKIP
 >>> [len(half) for half in halves.values()]                   # doctest: +SKIP
@@ -22,10 +23,10 @@ _FORMAT = "array_record"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Classes(Sequence):
-    """Records of some classes, in the order of the data source.
+    """The records of some classes, in the same order as in the data source.
 
     Attributes:
-        source: The data source with the records of all classes.
+        source: Data source with the records of all classes.
         indices: Indices of the records in the data source.
         labels: Label of each record, (n,) int64.
     """
@@ -50,41 +51,43 @@ def class_disjoint(
     data_dir: str | os.PathLike | None = None,
     split: str | None = None,
 ) -> dict:
-    """Divides the records of all official splits of a TFDS data set by class.
+    """Divides the records of a TFDS data set by class, using all official splits.
 
-    Papers measure retrieval of classes that were not used in training in this way. They train on 98
-    of the 196 classes of `"cars196"` (8,054 images, and 8,131 for the test), and on 100 of the 200
-    classes of `"caltech_birds2011"` (5,864 images, and 5,924 for the test).
+    Papers use this division to measure retrieval of classes that are not in the training data. On
+    `"cars196"`, they train on 98 of the 196 classes (8,054 images) and test on the other classes
+    (8,131 images). On `"caltech_birds2011"`, they train on 100 of the 200 classes (5,864 images)
+    and test on the other classes (5,924 images).
 
     Args:
-        name: Name of a data set that TFDS has prepared and that has a feature `label` with classes.
-        n_train: Number of classes to train on. Their labels are 0 to `n_train - 1`.
+        name: Name of a data set that TFDS has prepared. It must have a feature `label` with
+            classes.
+        n_train: Number of classes for training. Their labels are 0 to `n_train - 1`.
         data_dir: Folder of prepared data sets. Default: the folder of TFDS.
-        split: The official splits to use. Default: all splits. If splits overlap, as `small1` and
-            `small2` of `"omniglot"` overlap with `train`, give `"train+test"`, because a repeated
-            image would retrieve itself.
+        split: The official splits to use, such as `"train+test"`. Default: all splits. Leave out
+            splits that overlap with other splits, because an image that occurs twice would retrieve
+            itself. For example, `small1` and `small2` of `"omniglot"` overlap with `train`.
 
     Returns:
-        A dict with the keys `"train"` and `"test"`. The values are `Classes`, which do not need
-        TensorFlow, for a data set prepared as array_record, or `tf.data.Dataset` for a data set
-        prepared as tfrecord. Records with the label -1 have no class and are left out.
+        A dict with the keys `"train"` and `"test"`. For a data set prepared as array_record, the
+        values are `Classes`, which do not need TensorFlow. For a data set prepared as tfrecord, the
+        values are `tf.data.Dataset`. Records with the label -1 have no class and are left out.
 
     Raises:
-        ValueError: If the data set is not prepared in the folder or has no class labels, or if
-            `n_train` leaves no class for training or for the test.
+        ValueError: If the data set is not prepared in the folder, if it has no class labels, or if
+            no class remains for training or for the test.
     """
     folder = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     builder = tfds.builder(name, data_dir=folder)
     label = dict(builder.info.features.items()).get("label")
     if not isinstance(label, tfds.features.ClassLabel):
         raise ValueError(
-            f"{name} has no feature `label` with classes, by which it could be divided."
+            f"{name} has no feature `label` with classes, so it cannot be divided by class."
         )
     is_whole = isinstance(n_train, int | np.integer) and not isinstance(n_train, bool)
     if not is_whole or not 0 < n_train < label.num_classes:
         raise ValueError(
-            f"`n_train` must be a whole number from 1 to {label.num_classes - 1}, as {name} has "
-            f"{label.num_classes} classes. Received {n_train!r}."
+            f"Received `n_train` = {n_train!r}, expected a whole number from 1 to "
+            f"{label.num_classes - 1}, because {name} has {label.num_classes} classes."
         )
     if not builder.data_path.exists():
         raise ValueError(
@@ -109,7 +112,7 @@ def class_disjoint(
 
 
 def _labels(builder: tfds.core.DatasetBuilder, split: str) -> np.ndarray:
-    """Returns the label of each record, without decoding the images."""
+    """Returns the label of each record. The function does not decode images."""
     features = builder.info.features.items()
     packed = {key: tfds.decode.SkipDecoding() for key, of in features if _is_image(of)}
     source = builder.as_data_source(split=split, decoders=packed)

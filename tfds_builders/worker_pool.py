@@ -1,7 +1,8 @@
-"""`python -m tfds_builders.worker_pool --service_port=50000` starts Beam's worker pool.
+"""Command `python -m tfds_builders.worker_pool --service_port=50000`, which starts the worker pool
+of Beam.
 
-Beam's own command starts each worker by the name `python`. Without an activated environment, this
-name leads to another interpreter or to no program, and the pipeline waits silently. This module
+The worker pool runs the program `python` for each worker. If no environment is activated, this name
+may mean another interpreter or no program, and the pipeline waits without a message. This module
 ensures that `python` is the interpreter that runs the pool.
 """
 
@@ -14,17 +15,18 @@ import sys
 
 
 def set_path() -> None:
-    """Makes the folder of the running interpreter the first entry of the environment variable PATH.
+    """Puts the folder of the running interpreter first in the environment variable PATH.
 
     Raises:
-        FileNotFoundError: If the folder has no program `python` that is the running interpreter.
+        FileNotFoundError: If the program `python` in this folder is missing, or is not the running
+            interpreter.
     """
     folder = pathlib.Path(sys.executable).parent
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     python = shutil.which("python")
     if python is None or not os.path.samefile(python, sys.executable):
         raise FileNotFoundError(
-            f"Beam starts workers by the name `python`, and {folder} has no such program that is "
+            f"Beam starts workers with the command `python`, but {folder} has no `python` that is "
             f"{sys.executable}. Run the pool in a virtual environment: python -m venv FOLDER"
         )
 

@@ -53,13 +53,13 @@ def test_splits_are_the_folders_and_share_no_video(tmp_path, caplog):
     }
     assert found == {"train": {f"{10 * n}" for n in range(1, 8)}, "validation": {"80", "90", "95"}}
     assert builder.info.metadata["videos"] == {split: sorted(ids) for split, ids in found.items()}
-    assert "holds 11 of 2,118 matrices: a part of AFEW" in caplog.text
+    assert "holds 11 of 2,118 matrices, so it is only a part of AFEW" in caplog.text
     assert "in both splits" not in caplog.text
 
 
 def test_a_video_in_both_splits_is_told(tmp_path, caplog):
     prepared(tmp_path, FILES | {f"{ROOT}val/1/10_3.mat": face_file(face_matrix(50))})
-    assert "1 names of videos are in both splits (first: 10)" in caplog.text
+    assert "1 names of videos occur in both splits (first: 10)" in caplog.text
 
 
 def test_rounding_is_taken_away_and_a_singular_matrix_is_kept_and_told(tmp_path, caplog):
@@ -90,7 +90,7 @@ SKEW[0, 1] = 0.5
         ({n: FILES[n] for n in FILES if "val/" not in n}, "or no val/<1-7>"),
         (FILES | {f"{ROOT}train/8/1_1.mat": b""}, "train/8/1_1.mat' is not in a folder 1 to 7"),
         (FILES | {f"{ROOT}again/train/1/10_1.mat": b""}, "the same clip twice"),
-        (FILES | {LAST: FILES[FIRST]}, r"\(train, 1\) and .* \(validation, 7\) hold the same"),
+        (FILES | {LAST: FILES[FIRST]}, r"\(train, 1\) and .* \(validation, 7\) have the same"),
         (
             FILES | {FIRST: face_file(SKEW)},
             "10_1.mat: entries 0.25 apart, expected a sym",

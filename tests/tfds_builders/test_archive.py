@@ -65,7 +65,7 @@ def test_an_archive_within_an_archive_is_opened_to_the_limit(name, tmp_path):
     inner = PACKERS[name]({"x.txt": b"deep", "y.zip": zipped({"z": b"deeper"})})
     source = opened(tmp_path, zipped({name: inner})).nested(name)
     assert source.read("x.txt") == b"deep"
-    with pytest.raises(ArchiveError, match="more than 2 archives"):
+    with pytest.raises(ArchiveError, match="up to a depth of 2"):
         source.nested("y.zip")
 
 
@@ -196,10 +196,10 @@ def test_bombs_are_refused_before_they_are_unpacked(tmp_path):
     wide = Limits(member_bytes=1 << 30)
     with pytest.raises(ArchiveError, match="200 times its size"):
         _ = opened(tmp_path, zipped({"zeros": bytes(8 << 20)}), limits=wide).names
-    with pytest.raises(ArchiveError, match="unpacks to more than"):
+    with pytest.raises(ArchiveError, match="bytes after decompression"):
         _ = opened(tmp_path, samples.tar({"zeros": bytes(8 << 20)}), "b.tar.xz", wide).names
     source = opened(tmp_path, zipped({"t.gz": gzip.compress(bytes(8 << 20))}), "c.zip", wide)
-    with pytest.raises(ArchiveError, match="unpacks to more than"):
+    with pytest.raises(ArchiveError, match="bytes after decompression"):
         source.open("t.gz")
 
 
@@ -218,7 +218,7 @@ def test_a_member_that_is_not_there_is_named(tmp_path):
 def test_a_cut_archive_is_refused(name, tmp_path):
     content = PACKERS[name]({str(i): random.Random(i).randbytes(900) for i in range(9)})
     for share in (0.2, 0.4, 0.6):
-        with pytest.raises(ArchiveError, match="damaged or cut|neither a zip nor a tar"):
+        with pytest.raises(ArchiveError, match="damaged or incomplete|neither a zip nor a tar"):
             source = opened(tmp_path, content[: int(share * len(content))], name)
             for member in source.names:
                 source.read(member)

@@ -159,19 +159,19 @@ def test_the_portable_runner_writes_the_same_examples(portable_options, tmp_path
             "ltmm_gait",
             LTMM | {"ltmm/CO030.dat": LTMM["ltmm/CO030.dat"][:-1]},
             FormatError,
-            r"^CO030\.dat: .* bytes, expected .*, as its header says\.",
+            r"^CO030\.dat: .* bytes, expected .*, as its header states\.",
         ),
         (
             "gazebase_gaze/all100",
             GAZEBASE | {VISIT: b"PK no zip"},
             ArchiveError,
-            r"^GazeBase_v2_0: Round_1/Subject_1001\.zip is damaged or cut",
+            r"^GazeBase_v2_0: Round_1/Subject_1001\.zip is damaged or incomplete",
         ),
         (
             "ltmm_gait",  # this process raises the error, after all workers have finished
             LTMM | {"ltmm/CO030.dat": LTMM["ltmm/CO001.dat"]},
             ArchiveError,
-            r"^ltmm: CO0\d\d\.hea .* and CO0\d\d\.hea .* hold the same, so one",
+            r"^ltmm: CO0\d\d\.hea .* and CO0\d\d\.hea .* have the same content, so one",
         ),
     ],
     ids=["cut samples", "broken visit", "a copy"],
@@ -256,9 +256,8 @@ def test_the_large_data_sets_are_those_that_can():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ipol_gait", "--beam"), "ipol_gait: prepared in one process. Leave --beam out. It "
-         "supports "
-         "gazebase_gaze, ltmm_gait, voxceleb_verification."),
+        (("ipol_gait", "--beam"), "ipol_gait: not supported by --beam, which supports "
+         "gazebase_gaze, ltmm_gait, voxceleb_verification. Leave --beam out."),
         (("ltmm_gait", "--beam-options", "runner=FlinkRunner"), "--beam-options needs --beam"),
     ],
 )  # fmt: skip

@@ -113,7 +113,7 @@ def test_several_data_sets_are_prepared_though_one_of_them_fails(manual, tmp_pat
     shutil.copytree(vowels, manual / "japanese_vowels_lpc")
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--json")
     result = run("hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ipol_gait", *arguments)
-    assert result.exit_code == 1 and "hyke_voice: no hyke_audio" in result.stderr
+    assert result.exit_code == 1 and "hyke_voice: no archive in" in result.stderr
     prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
     assert prepared == ["ipol_gait/trials/2.0.0", "japanese_vowels_lpc/uci/1.1.0"]
 
@@ -126,7 +126,7 @@ def test_an_error_names_the_data_set_once(tmp_path):
     assert result.exit_code == 1 and len(told) == 3
     assert told[0].startswith("Error: gaitauth_walks: dataset holds no ID<nn>")
     assert told[1].startswith("Error: ipol_gait: 1 subject(s) cannot be divided")
-    assert told[2].startswith("Error: uci_eeg: SMNI_CMI_TRAIN holds nobody with 6 trials")
+    assert told[2].startswith("Error: uci_eeg: SMNI_CMI_TRAIN holds no person with at least 6")
     result = run("ipol_gait", "--manual-dir", tmp_path / "none", "--data-dir", tmp_path / "d")
     assert result.stderr.startswith("Error: ipol_gait: the folder")
 
@@ -139,7 +139,7 @@ def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path
     assert result.exit_code == 0
     prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
     assert prepared == ["ipol_gait/trials/2.0.0", "uci_eeg/large/1.1.0"]
-    assert "No archive of" in result.stderr and "hyke_voice" in result.stderr
+    assert "Found no archive of" in result.stderr and "hyke_voice" in result.stderr
     assert run("--all", "--manual-dir", tmp_path / "d").exit_code == 1  # no data set was prepared
     result = run("--all", "--manual-dir", tmp_path / "missing")
     assert result.exit_code == 1 and f"{tmp_path}/missing does not exist" in result.stderr
@@ -200,7 +200,7 @@ def test_a_refused_command_leaves_a_folder_that_was_there_as_it_was(tmp_path):
 def test_an_archive_as_manual_dir_is_told_with_its_folder(tmp_path):
     archive = samples.write(tmp_path, {"GaitData.zip": zipped(samples.gait_files())})
     result = run("ipol_gait", "--manual-dir", archive / "GaitData.zip", "--data-dir", tmp_path)
-    assert result.exit_code == 1 and f"holds it: --manual-dir {tmp_path}" in result.stderr
+    assert result.exit_code == 1 and f"Give its folder: --manual-dir {tmp_path}" in result.stderr
 
 
 def test_a_stop_by_the_keyboard_exits_130_with_a_sentence(manual, tmp_path, monkeypatch):
@@ -259,8 +259,11 @@ def test_a_file_in_the_place_of_a_folder_is_named(kind, place, manual, tmp_path)
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--to", "parquet")
     result = run("ipol_gait", *arguments)
     assert result.exit_code == 1
-    assert f"Error: ipol_gait: {tmp_path / place} is {kind}, so {tmp_path}/d/" in result.stderr
-    assert "Move it away, or give another --data-dir." in result.stderr
+    assert (
+        f"Error: ipol_gait: {tmp_path / place} is {kind}, so the folder {tmp_path}/d/"
+        in result.stderr
+    )
+    assert "away, or give another --data-dir." in result.stderr
     assert "[Errno" not in result.stderr and not (tmp_path / "unmounted").exists()
 
 
@@ -276,8 +279,7 @@ def test_a_folder_that_may_not_be_written_is_named(place, manual, tmp_path, monk
     result = run("ipol_gait", *arguments)
     assert result.exit_code == 1 and "[Errno" not in result.stderr
     assert (
-        f"Error: ipol_gait: {tmp_path / place} may not be written, so {tmp_path}/d/"
-        in result.stderr
+        f"Error: ipol_gait: {tmp_path / place} is not writable, so {tmp_path}/d/" in result.stderr
     )
     assert list((tmp_path / place).iterdir()) == []
 

@@ -52,13 +52,16 @@ def _with(array, value):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (changed(more=ratings()), "another content, expected a dict of `data` and `labels`"),
+        (changed(more=ratings()), "another content, expected a dict with `data` and `labels`"),
         (pickle.dumps([1]), "another content"),
         (pickle.dumps({"data": 1, "labels": 2}), "data: a int, expected a NumPy array"),
-        (changed(data=trials()[:, :39]), r"shape \(2, 39, 448\) .*, expected \(trials, 40"),
+        (
+            changed(data=trials()[:, :39]),
+            r"shape \(2, 39, 448\) .*, expected the shapes \(trials, 40",
+        ),
         (changed(data=trials(samples=384)), r"shape \(2, 40, 384\)"),
         (changed(data=trials(count=0)), r"shape \(0, 40, 448\)"),
-        (changed(labels=ratings(count=3)), r"labels of \(3, 4\)"),
+        (changed(labels=ratings(count=3)), r"`labels` of shape \(3, 4\)"),
         (changed(labels=_with(ratings(), 9.5)), "labels: ratings from 1 to 9.5, expected 1 to 9"),
         (changed(labels=_with(ratings(), np.nan)), "labels: NaN or an infinity"),
         (changed(data=_with(trials(), np.inf)), "data: NaN or an infinity"),
@@ -209,7 +212,7 @@ def test_nobody_is_in_two_splits_and_all_configs_have_the_same(tmp_path, caplog)
         (FILES | {"data_preprocessed_python/old/s01.dat": b""}, "the same recording twice"),
         (
             FILES | {"data_preprocessed_python/s04.dat": deap_file(seed=0)},
-            r"(s01|s04)/01 .* and (s01|s04)/01 .* hold the same",
+            r"(s01|s04)/01 .* and (s01|s04)/01 .* have the same content",
         ),
         (FILES | {"data_preprocessed_python/s04.dat": b"\x80\x02]."}, "s04.dat: another content"),
         (

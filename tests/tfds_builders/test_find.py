@@ -50,14 +50,14 @@ def test_a_manual_folder_named_like_the_archive_of_all_is_a_folder(tmp_path):
 
 def test_two_candidates_are_both_named(tmp_path):
     files = {"Data.tar": samples.tar(MEMBER, "w:"), "Data/1.txt": b"x"}
-    told = "holds Data and Data.tar, but only one .* Move .* If they are parts .*, unpack"
+    told = "holds Data and Data.tar, but may hold only one .* Move .* If they are parts .*, unpack"
     with pytest.raises(ArchiveError, match=told):
         find(samples.write(tmp_path, files), WANTED)
 
 
 def test_candidates_in_two_folders_of_the_set_are_both_named(tmp_path):
     samples.write(tmp_path, {"my_set/1.txt": b"x", "set/Data.tar": samples.tar(MEMBER, "w:")})
-    with pytest.raises(ArchiveError, match="holds my_set and set/Data.tar, but only one archive"):
+    with pytest.raises(ArchiveError, match="holds my_set and set/Data.tar, but may hold only one"):
         find(tmp_path, WANTED)
 
 
@@ -65,7 +65,7 @@ def test_an_archive_in_place_of_its_folder_is_told_with_the_folder(tmp_path):
     samples.write(tmp_path, {"my data/Data.tar": samples.tar(MEMBER, "w:")})
     with pytest.raises(MissingArchiveError) as caught:
         find(tmp_path / "my data" / "Data.tar", WANTED)
-    told = f"Data.tar is a file. Give the folder that holds it: --manual-dir '{tmp_path}/my data'"
+    told = f"Data.tar is a file. Give its folder: --manual-dir '{tmp_path}/my data'"
     assert told in str(caught.value)
 
 
@@ -73,7 +73,7 @@ def test_a_missing_archive_lists_what_is_looked_for_and_what_is_there(tmp_path):
     samples.write(tmp_path, {"Data.zip.part": b"", "note": b""})
     with pytest.raises(MissingArchiveError) as caught:
         find(tmp_path, WANTED)
-    for told in ("my_set", "Data.zip", *EXTENSIONS, "Found: Data.zip.part, note.", "Get it there."):
+    for told in ("my_set", "Data.zip", *EXTENSIONS, "Found: Data.zip.part, note,", "Get it there."):
         assert told in str(caught.value)
 
 

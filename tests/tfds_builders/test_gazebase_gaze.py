@@ -57,11 +57,11 @@ def test_a_sample_without_a_position_is_not_valid_whatever_val_says():
         (b"\n2,0.020000,", b"\n2,inf,", "line 4: 'inf', expected a number or NaN"),
         (b"\n2,0.020000,", b"\n2,1e60,", "line 4: '1e60', expected a number or NaN"),
         (b"\n2,0.020000,", b"\n2,x,", "line 4: 'x', expected a number or NaN"),
-        (b"\n2,", b"\n1,", "line 4: '1,0.02.*expected a time after the 1 of the line above"),
-        (b"\n2,", b"\n2.5,", "line 4: .*expected a whole number from 0 to 3,600,000 as n"),
-        (b"\n2,", b"\nNaN,", "line 4: .* as n"),
-        (b"\n39,", b"\n3900000,", "line 41: .* as n"),
-        (b",4,", b",-4,", "line 7: .*expected a whole number from 0 to 255 as val"),
+        (b"\n2,", b"\n1,", "line 4: '1,0.02.*expected a time after 1, the time of the"),
+        (b"\n2,", b"\n2.5,", "line 4: .*whole number from 0 to 3,600,000 in the column n"),
+        (b"\n2,", b"\nNaN,", "line 4: .* in the column n"),
+        (b"\n39,", b"\n3900000,", "line 41: .* in the column n"),
+        (b",4,", b",-4,", "line 7: .*expected a whole number from 0 to 255 in the column val"),
         (b"\n2,", b"\n2\0,", "the byte 0x00, expected plain ASCII text"),
     ],
 )
@@ -180,10 +180,8 @@ def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, ca
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "SUBJECTS", 24)
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 53)
     prepared(tmp_path, gazebase_files(rounds, tasks=("TEX",)))
-    assert (
-        "holds 52 of 53 visits and 24 of 24 people: a part of GazeBase. Its splits differ"
-        in caplog.text
-    )
+    assert "holds 52 of 53 visits and 24 of 24 people, so it is only a part" in caplog.text
+    assert "part of GazeBase. Its splits differ" in caplog.text
 
 
 def test_a_recording_that_an_unpacked_visit_lacks_is_told(tmp_path, caplog, monkeypatch):
@@ -192,14 +190,15 @@ def test_a_recording_that_an_unpacked_visit_lacks_is_told(tmp_path, caplog, monk
     files = gazebase_files(tasks=TASKS, folder="GazeBase_v2_0/", packed=False)
     files.pop(next(name for name in files if name.endswith("S2_BLG.csv")))
     prepared(tmp_path, files)
-    assert "97 of 98 recordings of unpacked visits: a part of GazeBase." in caplog.text
+    told = "97 of 98 recordings of unpacked visits, so it is only a part of GazeBase."
+    assert told in caplog.text
 
 
 def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplog):
     rounds = dict.fromkeys(gaze.ROUNDS, (1,))
     builder = prepared(tmp_path, gazebase_files(rounds))
     assert list(builder.info.splits) == ["train", "validation"]
-    assert "no person has a round from 6 on" in caplog.text
+    assert "nobody came to round 6 or later" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -214,7 +213,7 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
         ),
         (
             FILES | {"Round_1/Subject_1002.zip": samples.zipped(gazebase_recordings("009"))},
-            "S_1009_S1_TEX.csv is a recording of round 1 of 009, in the archive of another visit",
+            "S_1009_S1_TEX.csv is in the archive of another visit, .* 009 in round 1",
         ),
         (
             FILES | {"Round_1/Subject_1002.zip": samples.zipped({"S_1002_S1_ABC.csv": b""})},
@@ -231,13 +230,13 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
                 f"Round_1/Subject_1{subject}.zip": samples.zipped(gazebase_recordings(subject))
                 for subject in ("002", "003")
             },
-            r"\((002|003)\) and .* \((002|003)\) hold the same",
+            r"\((002|003)\) and .* \((002|003)\) have the same content",
         ),
-        (gazebase_files({"001": (1,)}), r"holds round 1\. 0 people came .* 1 people did not, but"),
+        (gazebase_files({"001": (1,)}), r"holds round 1\. 0 people came .* 1 people remain"),
         (
             gazebase_files({"001": (6, 7), "002": (7,)}),
-            r"holds round 6, 7\. 2 people came to round 6 or later .* 0 people did not, but .* at "
-            "least 2 of them. Add Round_1, which has all 322 people. Get GazeBase",
+            r"holds round 6, 7\. 2 people came to round 6 or later .* 0 people remain .* at "
+            "least 2. Add Round_1, which has all 322 people. Get GazeBase",
         ),
     ],
 )

@@ -100,7 +100,7 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
     [
         ({}, "does not exist"),
         ({"HDM05_cut_amc.zip": b"<html>"}, "neither a zip nor a tar"),
-        ({"HDM05_cut_amc.zip": zipped(FILES)[:2000]}, "damaged or cut"),
+        ({"HDM05_cut_amc.zip": zipped(FILES)[:2000]}, "damaged or incomplete"),
         ({"HDM05_cut_amc.zip": zipped({"a.c3d": b""})}, "holds no HDM_.*. It holds a.c3d"),
         (
             {k: v for k, v in FILES.items() if k != BODY},
@@ -110,9 +110,9 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
         (FILES | {CLIP.replace("squat1Reps/", "squats/"): b""}, "the same recording twice"),
         (
             FILES | {CLIP.replace("bd", "mm"): FILES[CLIP]},
-            r"bd/squat1Reps/002 \(actor bd\) and mm/squat1Reps/002 \(actor mm\) hold the same",
+            r"bd/squat1Reps/002 \(actor bd\) and mm/squat1Reps/002 \(actor mm\) have the same",
         ),
-        (FILES | {CLIP: FILES[CLIP][:-30]}, "HDM_bd_squat1Reps_002_120.amc.*cut"),
+        (FILES | {CLIP: FILES[CLIP][:-30]}, "HDM_bd_squat1Reps_002_120.amc.*incomplete"),
         (
             FILES | {BODY: FILES[BODY].replace(b"lthumb", b"lpinky")},
             "a skeleton that differs in 'lpinky, lpinky.rx",

@@ -41,13 +41,13 @@ def test_numbers_come_as_they_stand(tmp_path, dtype, code, compress):
         (b"PK\3\4" + GOOD, "0x504b0304, expected the magic number"),
         (GOOD[:2] + b"\x07" + GOOD[3:], "the magic number"),
         (GOOD[:9], "5 bytes, expected sizes of 3 axes"),
-        (GOOD[:-1], "5 bytes, expected 6 of numbers, shape \\(1, 2, 3\\)"),
+        (GOOD[:-1], "5 bytes, expected 6 for the shape \\(1, 2, 3\\)"),
         (GOOD + b"\0", "more than 6 bytes, expected 6"),
         (GOOD[:4] + b"\xff" * 12 + GOOD[16:], "1 GiB of numbers"),
         (GOOD[:4] + bytes(4) + b"\xff" * 8, "at least one number"),
-        (GOOD[:3] + b"\x46" + b"\0\0\0\1" * 70 + b"x", "70 axes, expected 8 at most"),
-        (GZIPPED[:-9], "expected a whole gzip file"),
-        (GZIPPED[:12] + b"\xff\xff" + GZIPPED[14:], "whole gzip file"),
+        (GOOD[:3] + b"\x46" + b"\0\0\0\1" * 70 + b"x", "70 axes, expected at most 8"),
+        (GZIPPED[:-9], "expected a complete gzip file"),
+        (GZIPPED[:12] + b"\xff\xff" + GZIPPED[14:], "complete gzip file"),
     ],
 )
 def test_damage_is_told_in_one_sentence(tmp_path, data, part):

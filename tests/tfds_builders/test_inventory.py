@@ -39,9 +39,8 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
     eeg = found["uci_eeg"]["configs"]
     assert eeg["full_spd64"]["missing"] == "eeg_full.tar"
     assert eeg["large_spd64"]["archive"].endswith("SMNI_CMI_TRAIN.tar.gz")
-    assert "PACS and PACS.zip, but only one archive" in found["pacs_images"]["configs"]["photo"][
-        "problem"
-    ]  # fmt: skip
+    problem = found["pacs_images"]["configs"]["photo"]["problem"]
+    assert "PACS and PACS.zip, but may hold only one archive" in problem
 
 
 def test_a_folder_that_cannot_be_read_leaves_the_others_in_the_list(tmp_path, monkeypatch):

@@ -86,7 +86,9 @@ def test_the_whole_official_archive_is_read_with_its_oddities(tmp_path, caplog):
     assert len(records) == 1019 and "80/7" not in records and "80/4" in records
     assert np.isnan([records["7/1"]["weight"], records["7/1"]["age"]]).all()
     np.testing.assert_array_equal(records["7/1"]["left_steps"], [[3, 7], [2, 5]])
-    assert "among the trials: 1 (left out). The first is 80-7, which is 80-4" in caplog.text
+    assert (
+        "repeated trials: 1 (left out). The first is 80-7, which is the same as 80-4" in caplog.text
+    )
     assert "a part of the official" not in caplog.text
 
 
@@ -98,7 +100,7 @@ def test_a_part_is_said_to_be_one(tmp_path, caplog):
 
 def test_trials_that_are_not_there_are_told_though_everybody_is(tmp_path, caplog):
     prepared(tmp_path, {"GaitData.zip": zipped(official(trials=960))})
-    assert "holds 230 of 230 subjects and 960 of 1,020 trials: a part" in caplog.text
+    assert "holds 230 of 230 subjects and 960 of 1,020 trials, so it is only a part" in caplog.text
     assert "Its splits differ" not in caplog.text
 
 
@@ -110,15 +112,18 @@ FILES = samples.gait_files()
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"GaitData.zip": zipped(LATER_SET)}, "the later gait set of 19 subjects"),
+        ({"GaitData.zip": zipped(LATER_SET)}, "a later data set of 19 subjects"),
         ({"GaitData.zip": zipped({"a.txt": b""})}, "no <subject>-<trial>.csv. It holds a.txt"),
         ({"GaitData.zip": b"<html>"}, "neither a zip nor a tar"),
-        ({"GaitData.zip": zipped(FILES)[:3000]}, "damaged or cut"),
+        ({"GaitData.zip": zipped(FILES)[:3000]}, "damaged or incomplete"),
         ({"GaitData.zip": zipped(samples.gait_files([1, 2]))}, "at least 3 are needed"),
-        (FILES | {"GaitData/11-1.csv": b""}, "trial 11-1 has only one of the files .csv and .json"),
+        (
+            FILES | {"GaitData/11-1.csv": b""},
+            "trial 11-1 has only one of the two files .csv and .json",
+        ),
         (
             FILES | {"GaitData/2-1.csv": FILES["GaitData/1-1.csv"]},
-            r"1-1 \(subject 1\) and 2-1 \(subject 2\) hold the same",
+            r"1-1 \(subject 1\) and 2-1 \(subject 2\) have the same content",
         ),
         (FILES | {"GaitData/old/1-1.csv": b""}, "the same recording twice"),
         (FILES | {"GaitData/1-1.csv": samples.gait_csv(2)}, "a step that ends at sample 7"),
@@ -134,7 +139,7 @@ def test_a_missing_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, m
 def test_a_byte_changed_within_a_zip_is_noticed(tmp_path):
     content = bytearray(zipped(FILES))
     content[len(content) // 3] ^= 1
-    with pytest.raises(ArchiveError, match="damaged or cut"):
+    with pytest.raises(ArchiveError, match="damaged or incomplete"):
         prepared(tmp_path, {"GaitData.zip": bytes(content)})
 
 

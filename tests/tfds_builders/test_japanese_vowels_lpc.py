@@ -78,15 +78,15 @@ def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
     [
         ({}, "does not exist"),
         ({"japanese+vowels.zip": zipped({"a": b""})}, "holds no ae.train. It holds a"),
-        ({"japanese+vowels.zip": zipped({"x.arff": b""})}, "padded .arff form is not read"),
-        ({"japanese+vowels.zip": zipped(UCI)[:500]}, "damaged or cut"),
+        ({"japanese+vowels.zip": zipped({"x.arff": b""})}, "padded .arff format are not read"),
+        ({"japanese+vowels.zip": zipped(UCI)[:500]}, "damaged or incomplete"),
         (
             UCI | {"ae.test": UCI["ae.train"]},
-            r"train/1/01 \(ae.train, speaker 1\) and test/1/01 \(ae.test, speaker 1\) hold the",
+            r"train/1/01 \(ae.train, speaker 1\) and test/1/01 \(ae.test, speaker 1\) have the",
         ),
         (
             {"japanese+vowels.zip": zipped(UCI | {"old/AE.TRAIN": UCI["ae.test"]})},
-            "holds ae.train twice: ae.train and old/AE.TRAIN. Keep one",
+            "holds ae.train twice: ae.train and old/AE.TRAIN. Remove one",
         ),
         (UCI | {"size_ae.train": b"30 30"}, "expected nine whole numbers"),
         ({k: v for k, v in UCI.items() if "size" not in k}, "10 utterances, expected 270"),

@@ -30,7 +30,7 @@ def test_a_second_one_waits_says_so_and_then_has_it(tmp_path, caplog):
         order.append(("first", sure))
     thread.join(10)
     assert order == [("first", True), ("second", True)]
-    assert caplog.messages == ["Another run counts. Waiting until it ends."]
+    assert caplog.messages == ["Another run counts. This run waits until that run ends."]
     assert list(path.parent.iterdir()) == []
 
 

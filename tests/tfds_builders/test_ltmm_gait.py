@@ -90,7 +90,7 @@ def test_a_record_is_read_as_wfdb_reads_it():
     [
         (b"CO001 6 100 6000", b"CO001 6 100", "line 1: 'CO001 6 100', expected `name signals"),
         (b"CO001 6 100 6000", b"CO001/2 6 100 6000", "line 1: .* of one segment"),
-        (b"CO001 6 100 6000", b"CO001 6 100 0", "line 1: .* each above 0"),
+        (b"CO001 6 100 6000", b"CO001 6 100 0", "line 1: .* with numbers above 0"),
         (b"CO001 6 100 6000", b"CO001 7 100 6000", "6 lines of signals, expected 7"),
         (b"CO001.dat 16 ", b"CO001.dat 212 ", "line 2: 'CO001.dat 212 .*expected `file 16"),
         (b"CO001.dat 16 ", b"CO001.dat 16x2 ", "line 2: "),
@@ -108,7 +108,9 @@ def test_a_damaged_header_is_refused_by_line(old, new, message):
 @pytest.mark.parametrize("change", [b"", b"\0\0"])
 def test_samples_of_another_length_than_the_header_says_are_refused(change):
     data = movement((1,), length=10).tobytes()[: None if change else -1] + change
-    with pytest.raises(FormatError, match=rf"{len(data)} bytes, expected 120, as its header says"):
+    with pytest.raises(
+        FormatError, match=rf"{len(data)} bytes, expected 120, as its header states"
+    ):
         wfdb16.samples(data, parse_header(record_header(samples=10)), name="CO001.dat")
 
 
@@ -271,7 +273,7 @@ def test_a_file_that_is_cut_is_told_before_any_other_is_read(tmp_path, monkeypat
         ),
         (
             FILES | {"ltmm/FL001.dat": FILES["ltmm/CO001.dat"]},
-            r"\((CO001|FL001)\) and .*\((FL001|CO001)\) hold the same",
+            r"\((CO001|FL001)\) and .*\((FL001|CO001)\) have the same content",
         ),
         (ltmm_files(("CO001", "FL001")), r"2 subject\(s\) cannot be divided"),
     ],

@@ -83,7 +83,7 @@ def test_images_that_are_not_there_are_told(tmp_path, caplog):
     del files[f"{FOLDER}images/{BIRD}"]
     builder = prepared(tmp_path, files)
     assert builder.info.splits["train"].num_examples == 5
-    assert "images holds 13 of 60,000 images: a part of mini-ImageNet" in caplog.text
+    assert "images holds 13 of 60,000 images, so it is only a part of mini-ImageNet" in caplog.text
 
 
 TRAIN = LISTS[f"{FOLDER}train.csv"]
@@ -93,12 +93,15 @@ TRAIN = LISTS[f"{FOLDER}train.csv"]
     ("files", "message"),
     [
         ({}, "does not exist"),
-        (LISTS, "no images.zip, nor .* Found: test.csv, train.csv, val.csv"),
-        ({n: held for n, held in FILES.items() if ".csv" not in n}, "no train.csv, nor mini_imag"),
+        (LISTS, "Found: test.csv, train.csv, val.csv, expected images.zip"),
+        (
+            {n: held for n, held in FILES.items() if ".csv" not in n},
+            "expected train.csv. Other",
+        ),
         ({n: held for n, held in FILES.items() if "val.csv" not in n}, "expected one val.csv"),
         (LISTS | {f"{FOLDER}images/n01532829_1.JPEG": b""}, "holds no image of train.csv"),
         (FILES | {f"{FOLDER}images/again/{BIRD}": b""}, "twice: .*again"),
-        (FILES | {f"{FOLDER}val.csv": TRAIN}, "the class n01532829, expected those of the split"),
+        (FILES | {f"{FOLDER}val.csv": TRAIN}, "the class n01532829, expected a class of the split"),
         (FILES | {f"{FOLDER}train.csv": b"filename,class\n"}, "line 1: 'filename,class', expected"),
         (FILES | {f"{FOLDER}images/{BIRD}": b"<html>"}, f"{BIRD}: .* expected a JPEG or PNG"),
         (FILES | {f"{FOLDER}images/{BIRD}": FILES[f"{FOLDER}images/{BIRD}"][:700]}, "truncated"),
@@ -179,7 +182,7 @@ def test_a_record_of_a_pickle_has_its_pixels_and_its_class(files, tmp_path, capl
 def test_a_pickle_that_is_not_there_leaves_its_split_out_with_a_notice(tmp_path, caplog):
     files = {name: held for name, held in CACHES.items() if "val" not in name}
     assert set(prepared(tmp_path, files, CACHE).info.splits) == {"train", "test"}
-    assert "holds no pickle of validation: left out" in caplog.text
+    assert "holds no pickle of these splits, which are left out: validation" in caplog.text
 
 
 def test_two_pickles_of_one_split_are_refused_with_both_names(tmp_path):
@@ -196,27 +199,30 @@ def pickled(**changed):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<html>", "byte 0: .* expected a pickle with only numbers, text and NumPy arrays"),
+        (
+            b"<html>",
+            "byte 0: .* expected a pickle that contains only numbers, text and NumPy arrays",
+        ),
         (pickled()[:-9_000], "expected a pickle"),
         (pickle.dumps(print, 2), "the object '__builtin__ print'"),
-        (pickle.dumps([1], 2), "<class 'list'>.* expected a dict of class_dict and image_data"),
+        (pickle.dumps([1], 2), "<class 'list'>.* expected a dict with class_dict and image_data"),
         (pickled(more=1), r"the keys \['image_data', 'class_dict', 'more'\]"),
         (pickled(class_dict=None), r"the keys \['image_data'\]"),
         (pickled(image_data=[1]), "key image_data: .*list.*, expected an array"),
         (
             pickled(image_data=np.zeros((2, 84, 84, 3))),
-            "key image_data: .* expected an array of u1",
+            "key image_data: .* expected an array of type u1",
         ),
         (pickled(image_data=media.ravi_pixels(2)[:, :32]), r"the shape \(2, 32, 84, 3\)"),
         (pickled(image_data=media.ravi_pixels(2)[:0]), r"the shape \(0, 84, 84, 3\)"),
-        (pickled(class_dict=[0, 1]), "key class_dict: .* expected a dict of lists"),
-        (pickled(class_dict={"dog": [0, 1]}), "expected a dict of lists of whole numbers by n"),
-        (pickled(class_dict={"n01532829": [0, 1.0]}), "expected a dict of lists of whole numbers"),
-        (pickled(class_dict={"n01532829": [0, 0]}), "2 places, expected each place from 0 to 1"),
-        (pickled(class_dict={"n01532829": [0]}), "1 places, expected each place from 0 to 1 once"),
+        (pickled(class_dict=[0, 1]), "key class_dict: .* expected a dict from names of n"),
+        (pickled(class_dict={"dog": [0, 1]}), "expected a dict from names of n"),
+        (pickled(class_dict={"n01532829": [0, 1.0]}), "expected a dict from names of n"),
+        (pickled(class_dict={"n01532829": [0, 0]}), "2 indices, expected each index from 0 to 1"),
+        (pickled(class_dict={"n01532829": [0]}), "1 indices, expected each index from 0 to 1 once"),
         (
             pickled(class_dict={"n01855672": [0, 1]}),
-            "the class n01855672, expected those of the sp",
+            "the class n01855672, expected a class of the sp",
         ),
     ],
 )
@@ -228,7 +234,7 @@ def test_a_wrong_or_damaged_pickle_is_refused_and_nothing_is_kept(data, message,
 
 def test_without_pickles_they_are_asked_for(tmp_path):
     with pytest.raises(
-        MissingArchiveError, match="no mini-imagenet-cache-train.pkl, nor .* images"
+        MissingArchiveError, match="expected mini-imagenet-cache-train.pkl. .* images"
     ):
         prepared(tmp_path / "a", FILES, CACHE)
     other = {f"{FOLDER}mini-imagenet.zip": samples.zipped({"train.npy": b""})}

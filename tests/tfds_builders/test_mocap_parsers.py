@@ -170,7 +170,7 @@ def test_a_damaged_motion_is_refused_by_line(old, new, message):
 
 
 def test_a_motion_that_ends_within_a_frame_is_refused():
-    with pytest.raises(FormatError, match="a last frame that is cut"):
+    with pytest.raises(FormatError, match="an incomplete last frame"):
         motion(STEP[: STEP.rindex(b"tibia")])
 
 
@@ -181,7 +181,7 @@ def test_a_motion_whose_last_number_is_cut_is_refused():
 
 def test_a_motion_of_another_skeleton_is_refused():
     with pytest.raises(
-        FormatError, match="other channels for '.*', expected those of the skeleton"
+        FormatError, match="other channels for '.*', expected the skeleton's channels"
     ):
         motion(samples.motion(bones=TURNS))
 

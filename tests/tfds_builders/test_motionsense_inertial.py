@@ -48,8 +48,8 @@ def test_a_trial_has_the_values_of_its_lines():
     ("old", "new", "message"),
     [
         (b",attitude.roll", b",roll", r"line 1: .*, expected the header ,attitude.roll"),
-        (b"\n2,0.5,", b"\n2,", "line 4: .*, expected a number above 1 and 12 values"),
-        (b"\n2,", b"\n1,", "line 4: .*, expected a number above 1"),
+        (b"\n2,0.5,", b"\n2,", "line 4: .*, expected a sample number above 1, then 12 values"),
+        (b"\n2,", b"\n1,", "line 4: .*, expected a sample number above 1"),
         (b"\n2,", b"\n2.0,", "line 4: "),
         (b"\n2,0.5,", b"\n2,nan,", "line 4: 'nan', expected a finite number"),
         (b"\n5,1.25,2.25,", b"\n5,1.25,", "line 7: "),
@@ -201,7 +201,7 @@ def test_fifteen_trials_of_each_person_make_the_whole():
         (FILES | {f"A_DeviceMotion_data/{NAME}": b""}, "are the same trial, but differ"),
         (
             FILES | {trial_name(2, "wlk_8"): FILES[NAME]},
-            r"1/wlk_7 \(person 1\) and 2/wlk_8 \(person 2\) hold the same",
+            r"1/wlk_7 \(person 1\) and 2/wlk_8 \(person 2\) have the same content",
         ),
         (FILES | {NAME: b"1,2\n"}, "wlk_7/sub_1.csv, line 1: '1,2', expected the header"),
         (FILES | {"data_subjects_info.csv": b"a,b\n"}, "data_subjects_info.csv, line 1: 'a,b'"),

@@ -105,7 +105,7 @@ def test_license_and_descriptions_of_features_are_metadata(gait):
     schema = parquet.schema_of(gait)
     content = json.loads(schema.metadata[b"tfds_builders"])
     assert content["license"] == gait.HOMEPAGE  # SPDX does not list the license
-    assert "Not for commercial use" in content["terms"]
+    assert "Commercial use is not allowed" in content["terms"]
     assert gait.info.redistribution_info.license.endswith(content["terms"])
     for field in schema:
         text = field.metadata[b"description"].decode()

@@ -80,7 +80,7 @@ def test_a_damaged_gait_signal_is_refused_by_line(old, new, message):
         ({"LeftFootActivity": [[1, 2, 3]]}, "key LeftFootActivity"),
         ({"RightFootActivity": "NC"}, "key RightFootActivity"),
         ({"RightFootActivity": [[1, 2**63]]}, "key RightFootActivity"),
-        ({"Subject": 7}, "expected those of the file's name"),
+        ({"Subject": 7}, "expected the numbers in the file name"),
     ],
 )
 def test_impossible_gait_notes_are_refused_by_key(changed, message):
@@ -185,7 +185,7 @@ def test_speakers_follow_from_the_order_and_another_count_is_refused():
         (b"", "no frames"),
         (b"1.0 " * 12 + b"\n", "no frames"),
         (b"1 2 3\n", "line 1: 3 values, expected 12"),
-        (b"@relation vowels\n@data\n", "ARFF file, padded"),
+        (b"@relation vowels\n@data\n", "ARFF file with padded"),
         (samples.vowel_ts().replace(b"false", b"true"), "@equalLength true"),
         (samples.vowel_ts().replace(b":5\n", b":10\n"), "line 9: the speaker '10'"),
         (samples.vowel_ts().replace(b"0.0,", b"", 1), "line 5: channels of "),

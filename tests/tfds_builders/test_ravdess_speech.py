@@ -114,7 +114,9 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
     records, _ = everything(builder)
     assert records[second]["same_as"].decode() == first and records[first]["same_as"] == b""
     assert builder.info.metadata["same_as"] == {second: first}
-    assert f"recordings: 1 (kept). The first is {second}, which is {first}." in caplog.text
+    assert (
+        f"recordings: 1 (kept). The first is {second}, which is the same as {first}." in caplog.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,16 +126,16 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
         ({"Actor_01/readme.txt": b""}, "holds no Actor_NN/03-01"),
         (
             FILES | {speech_name(2): wav_file(np.stack([speech(11)] * 2, axis=1)[:, :1])},
-            r"/03-01-02-01-01-01-01.wav \(actor 01\) and .*-02.wav \(actor 02\) hold the same",
+            r"/03-01-02-01-01-01-01.wav \(actor 01\) and .*-02.wav \(actor 02\) have the same",
         ),
         (FILES | {"Actor_01/take1.wav": b""}, "not seven numbers"),
         (FILES | {"Actor_01/02-02-01-01-01-01-01.wav": b""}, "modality 02, channel 02"),
         (FILES | {speech_name(25): b""}, "actor 25"),
         (FILES | {speech_name(1, emotion=9): b""}, "emotion 09"),
-        (FILES | {speech_name(1, emotion=1, intensity=2): b""}, "a strong neutral"),
+        (FILES | {speech_name(1, emotion=1, intensity=2): b""}, "neutral with strong intensity"),
         (FILES | {f"Actor_02/{NAME.split('/')[1]}": b""}, "not in the folder Actor_01"),
         (FILES | {f"more/{speech_name(1)}": b""}, "the same recording twice"),
-        (FILES | {NAME: wav_file(speech(1))[:300]}, "expected 600 as the header says"),
+        (FILES | {NAME: wav_file(speech(1))[:300]}, "expected 600 bytes, as the header states"),
         (FILES | {NAME: wav_file([])}, "at least one sample"),
         (FILES | {NAME: wav_file(speech(1), rate=22_050)}, "22,050 Hz, 1 channels"),
         (FILES | {NAME: wav_file(np.zeros((9, 3)))}, "48,000 Hz, 3 channels"),

@@ -70,7 +70,7 @@ def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format,
     """Writing into the archive would change it, so every call would prepare the data set again."""
     samples.write(tmp_path / folder, samples.gait_files(folder=""))
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ValueError, match="lies in its own archive, the folder .*elsewhere"):
+    with pytest.raises(ValueError, match="is inside its own archive, the folder .*outside"):
         reading.prepared(NAME, tmp_path / "manual", tmp_path / data, file_format)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -94,7 +94,7 @@ def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
             for _ in range(2)
         ]
         for process in runs:
-            while "Waiting until it ends" not in (line := process.stderr.readline()):
+            while "This run waits until that run ends" not in (line := process.stderr.readline()):
                 assert line
         assert running.exists()
     told = [process.communicate(timeout=60) for process in runs]
@@ -165,7 +165,7 @@ def test_a_file_of_records_that_is_cut_or_missing_is_named(left, manual, tmp_pat
     path.unlink()
     if left is not None:
         path.write_bytes(content[: int(left * len(content))])
-    told = "is missing" if left is None else "does not hold its 2 records"
+    told = "is missing" if left is None else "does not have 2 records"
     with pytest.raises(ValueError, match=f"damaged .{path.name} {told}.*Delete that folder and"):
         reading.records(NAME, None, tmp_path, split="train")
 

@@ -16,14 +16,14 @@ def test_repeats_of_one_owner_are_counted_and_told_once(caplog):
     repeats.report()
     assert repeats.same_as == {"2": "1", "3": "1"}
     assert [record.getMessage() for record in caplog.records] == [
-        "a.zip: repeats among the trials: 2 (kept). The first is 2, which is 1."
+        "a.zip: repeated trials: 2 (kept). The first is 2, which is the same as 1."
     ]
 
 
 def test_the_same_of_two_owners_is_refused_with_both_names():
     repeats = Repeats("a.zip", "trials", "kept")
     repeats.add(b"same", "1", "anna")
-    with pytest.raises(ArchiveError, match=r"a.zip: 1 \(anna\) and 2 \(bert\) hold the same"):
+    with pytest.raises(ArchiveError, match=r"a.zip: 1 \(anna\) and 2 \(bert\) have the same"):
         repeats.add(b"same", "2", "bert")
 
 

@@ -60,7 +60,11 @@ def test_a_run_has_the_values_of_its_lines():
         (b",9.75,", b",", "line 2: 5 values, expected 6 values"),
         (b"1356350400010,", b"1356350400.01,", "line 3: "),
         (b"1356350400010,", b"99999999999999999999,", "line 3: "),
-        (b"1356350400010,", b"1356350399999,", "line 3: a time 1 ms before that of the line above"),
+        (
+            b"1356350400010,",
+            b"1356350399999,",
+            "line 3: a time 1 ms before the time of the previous line",
+        ),
         (b"0,WALKING", b"0,FLYING", "line 2: .* an activity"),
         (b",WALKING", b"", "line 2: "),
         (b"0.125,", b"nan,", "line 3: 'nan', expected a finite number"),
@@ -82,7 +86,7 @@ def test_a_cut_run_is_refused(data):
 
 def test_accelerations_in_g_are_refused():
     data = run_file(samples=1).replace(b",9.75,", b",0.99,")
-    with pytest.raises(FormatError, match="accelerations of 0.99 in the median, expected about 9"):
+    with pytest.raises(FormatError, match="a median acceleration of 0.99, expected about 9"):
         parse(data)
 
 
@@ -264,11 +268,11 @@ def without(name):
         (FILES | {run_name("s01", 3): run_file(seed=1)}, "a run that is not in executions_info"),
         (
             FILES | {PEOPLE: FILES[PEOPLE].replace(b",R,2", b",R,1", 1)},
-            "beyond the 1 runs of this person",
+            "states 1 runs of this person",
         ),
         (
             FILES | {run_name("s02"): FILES[NAME]},
-            r"\(s01\) and s02/01/watch \(s02\) hold the same",
+            r"\(s01\) and s02/01/watch \(s02\) have the same content",
         ),
         (FILES | {NAME: b"1,2,3\n"}, "line 1: '1,2,3'"),
         (run_files(inertial.RUNNERS[:2]), r"2 subject\(s\) cannot be divided"),

@@ -65,7 +65,7 @@ HALVES = {"train": 0.5, "test": 0.5}
     [
         ([("p", "v"), ("q", "v")], r"1 video\(s\) cannot be divided"),
         ([("p", "v"), ("p", "w")], r"1 subject\(s\) cannot be divided"),
-        ([("a", "c"), ("b", "d")], "In train, test, nobody saw a video of the same"),
+        ([("a", "c"), ("b", "d")], "The split train, test is empty"),
     ],
 )
 def test_recordings_that_leave_a_split_empty_are_refused(keys, message):

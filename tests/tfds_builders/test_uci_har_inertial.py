@@ -201,10 +201,10 @@ def test_nobody_is_in_both_parts_and_the_ids_are_written_down(tmp_path, caplog):
         (
             har_files({"train": [(1, 1, 0)] * 2, "test": [(2, 1, 0)]})
             | {SUBJECTS: b"1\n3\n"},
-            r"1/0000 \(subject 1\) and 3/0001 \(subject 3\) hold the same",
+            r"1/0000 \(subject 1\) and 3/0001 \(subject 3\) have the same content",
         ),
         (FILES | {SIGNAL: b"1 2\n"}, "body_acc_x_train.txt, line 1: 2 values, expected 128"),
-        ({"UCI HAR Dataset.zip": samples.zipped(FILES)[:3000]}, "damaged or cut"),
+        ({"UCI HAR Dataset.zip": samples.zipped(FILES)[:3000]}, "damaged or incomplete"),
     ],
 )  # fmt: skip
 def test_a_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, message, tmp_path):
@@ -218,4 +218,4 @@ def test_a_repeat_within_a_person_is_kept_and_told(tmp_path, caplog):
     builder = prepared(tmp_path, files)
     assert builder.info.metadata["same_as"] == {"1/0001": "1/0000"}
     assert builder.info.splits["train"].num_examples == 2
-    assert "windows: 1 (kept). The first is 1/0001, which is 1/0000" in caplog.text
+    assert "windows: 1 (kept). The first is 1/0001, which is the same as 1/0000" in caplog.text

@@ -80,7 +80,7 @@ def test_a_function_is_refused_by_name_and_never_called(protocol, call, tmp_path
         (b"\x95" + b"\xff" * 8 + b"].", "FRAME length exceeds"),
         (b"", "byte 0: .*pickle exhausted before seeing STOP"),
         (b"cnumpy\ndtype\n}b.", "__setstate__"),
-        (b"cnumpy.core.multiarray\n_reconstruct\n)R}b.", "data: no plain array"),
+        (b"cnumpy.core.multiarray\n_reconstruct\n)R}b.", "data: .*not a plain array"),
         (b"c_codecs\nencode\nU\x01aU\x04utf8\x86R.", "another codec than latin1"),
         (b"cnumpy\ndtype\n]K\0K\x01\x87R.", "a type without a name"),
         (b"}]K\x01s.", "unhashable"),
@@ -131,7 +131,7 @@ def test_a_shape_type_or_length_that_does_not_fit_is_refused():
         _said(shape=b"(" + b"K\x01" * 5 + b"K\x06t"),
     ):  # fmt: skip
         value = read(changed)
-        with pytest.raises(FormatError, match="a.dat, data: .*, expected an array of f8"):
+        with pytest.raises(FormatError, match="a.dat, data: .*, expected an array of type f8"):
             array_of(value)
     assert peak_bytes(lambda data: array_of(read(data)), _said(shape=huge)) < 1 << 20
 

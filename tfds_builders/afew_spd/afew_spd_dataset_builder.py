@@ -1,4 +1,6 @@
-"""Covariance matrices of faces in films with seven emotions (AFEW, Dhall2014; Huang2017)."""
+"""Data set of covariance matrices of faces in films, with seven emotions as labels (AFEW,
+Dhall2014; Huang2017).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """A clip: the parts of its path, and the name of its file in the archive."""
+    """One clip, described by the parts of its path and the name of its file in the archive."""
 
     split: str
     label: str
@@ -98,7 +100,8 @@ class Builder(RecordingsBuilder):
         shared = videos["train"] & videos["validation"]
         if shared:
             log.warning(
-                "%s: %d names of videos are in both splits (first: %s), so people may be in both.",
+                "%s: %d names of videos occur in both splits (first: %s). The splits may share "
+                "people.",
                 source.title, len(shared), min(shared),
             )  # fmt: skip
         return Plan(
@@ -122,8 +125,8 @@ class Builder(RecordingsBuilder):
 
 
 def examples_of(clip: Clip, repeats: Repeats | Contents, source: Source) -> Iterator[Example]:
-    """Yields the example of a clip. Raises an error if two splits or labels have the same
-    matrix.
+    """Yields the example of a clip. Raises an error if the same matrix occurs under two labels or
+    in two splits.
     """
     matrix = parse(source.open(clip.member), name=clip.member)
     repeats.add(matrix, clip.key, f"{clip.split}, {clip.label}")
@@ -162,7 +165,8 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of splits, labels and names.
 
     Raises:
-        ArchiveError: If a split has no clip, or a clip has another label or exists twice.
+        ArchiveError: If a split has no clip, if a clip has a label that is not 1 to 7, or if a clip
+            occurs twice.
     """
     clips: dict[str, Clip] = {}
     for member in source.names:
@@ -172,14 +176,14 @@ def clips_of(source: Source) -> list[Clip]:
         folder, label, name = match.groups()
         if label not in LABELS:
             raise ArchiveError(
-                f"{source.title}: {quoted(member)} is not in a folder 1 to 7 of train or val. Keep "
-                "only what the archive holds."
+                f"{source.title}: {quoted(member)} is not in a folder 1 to 7 of train or val. "
+                "Remove all files that are not from the official archive."
             )
         clip = Clip(SPLITS[folder], label, name, member)
         if clips.setdefault(clip.key, clip) is not clip:
             raise ArchiveError(
                 f"{source.title} holds the same clip twice: {clips[clip.key].member} and {member}. "
-                "Keep one of the two folders."
+                "Remove one of the two folders."
             )
     absent = set(SPLITS.values()) - {clip.split for clip in clips.values()}
     if absent:

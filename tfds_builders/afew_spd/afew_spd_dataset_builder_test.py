@@ -6,7 +6,9 @@ from tfds_builders.afew_spd import afew_spd_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares the matrices from `dummy_data/`, reads them, and checks tags, names and splits."""
+    """Prepares the data set from the matrices in `dummy_data/`, reads it, and checks tags, names
+    and splits.
+    """
 
     DATASET_CLASS = afew_spd_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

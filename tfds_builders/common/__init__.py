@@ -1,1 +1,3 @@
-"""Archives, checks and splits that all builders use. No module imports TensorFlow or Keras."""
+"""Modules that all builders use, such as readers of archives, checks and splits. They do not import
+TensorFlow or Keras.
+"""

@@ -1,9 +1,11 @@
-"""Archives and unpacked folders with one interface, which lists names and reads bytes by name.
+"""Readers of archives and unpacked folders. All readers have the same interface, which lists the
+names of members and reads the bytes of a member.
 
 TFDS's extractor silently drops absolute names and names with `..`, reads whole members into memory
-and has no limits. This module refuses such members with an error, and limits members, bytes, ratio
-and nesting. The module unpacks a compressed tar once into an anonymous temporary file, so that
-members can be read in any order.
+and has no limits. This module raises an error for absolute names and names with `..`. It also
+limits the number of members, their size, the compression ratio and the nesting of archives. A
+compressed tar is unpacked once into an unnamed temporary file, so that its members can be read in
+any order.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ class _Folder(Source):
                     yield path.relative_to(self.path).as_posix(), path.stat().st_size
                 elif path.is_symlink() and not path.exists():
                     raise ArchiveError(
-                        f"{path} is a link to a file that does not exist. Get the file (git annex "
-                        "get, or mount its disk), or remove the link."
+                        f"{path} is a link to a file that does not exist. Get the file (run "
+                        "git annex get, or mount its disk), or remove the link."
                     )
 
     def _stream(self, name):
@@ -65,7 +67,9 @@ def _refuse(error: OSError) -> NoReturn:
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
-    """Returns whether a folder is a link to a folder above it, so that a walk would never end."""
+    """Returns whether a folder is a link to a folder above it. A search that follows the link would
+    never end.
+    """
     if not folder.is_symlink():
         return False
     target = folder.resolve()
@@ -73,7 +77,7 @@ def _leads_up(folder: pathlib.Path) -> bool:
 
 
 class _Packed(Source):
-    """Base class of zip and tar archives. The file is closed at garbage collection."""
+    """Base class of zip and tar archives. Garbage collection of the object closes the file."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -121,7 +125,7 @@ class _Tar(_Packed):
         self._archive = tarfile.open(fileobj=self._file, mode="r:")
         self._infos: dict[str, tarfile.TarInfo] = {}
         sizes = self._within(self._walk())
-        # tarfile does not report an archive that is cut between members
+        # tarfile reports no error if an archive ends early, after a complete member
         self._file.seek(self._archive.offset)
         if self._file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
             raise tarfile.ReadError("the end mark is missing")
@@ -152,8 +156,8 @@ class _Tar(_Packed):
 
 
 def open_source(path: pathlib.Path, limits: Limits) -> Source:
-    """Opens a folder, a zip archive or a tar archive (plain, gz, xz or bz2). The first bytes of the
-    file decide its kind.
+    """Opens a folder, a zip archive or a tar archive (plain, gz, xz or bz2). The function detects
+    the format by the first bytes of the file.
 
     Raises:
         ArchiveError: If the file has another format, is damaged or unsafe, or exceeds the limits.
@@ -164,7 +168,7 @@ def open_source(path: pathlib.Path, limits: Limits) -> Source:
 
 
 def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, path=None) -> Source:
-    """Opens an archive from an open file; see `open_source`."""
+    """Opens an archive from an open file. See `open_source`."""
     head = file.read(_HEAD)
     file.seek(0)
     if head.startswith(b"PK"):
@@ -173,8 +177,8 @@ def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, pat
         return _Tar(file, title, limits, depth, path)
     file.close()
     raise ArchiveError(
-        f"{title} is neither a zip nor a tar archive (it begins with {quoted(head[:16])}). The "
-        "download may be a web page, or may be cut. Get it again."
+        f"{title} is neither a zip nor a tar archive (it begins with {quoted(head[:16])}). It "
+        "may be a web page or an incomplete download. Download it again."
     )
 
 

@@ -1,4 +1,6 @@
-"""Audio recordings in an archive: mixing to one channel, resampling, and detection of repeats."""
+"""Functions that read audio recordings from an archive, mix them to one channel, resample them, and
+find repeated recordings.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,20 @@ FULL_SCALE = 32_768  # of 16 bit
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration of an audio data set: the sampling rate of its records.
+    """Configuration of an audio data set, which sets the sampling rate of its records.
 
     Attributes:
-        rate_hz: Samples per second, a multiple or a divisor of the rate of the files.
+        rate_hz: Samples per second in the records. The rate is a multiple or a divisor of the rate
+            in the files.
     """
 
     rate_hz: int = 16_000
 
 
 class Recording(Protocol):
-    """A recording with the name of its file and of its owner, the person who speaks."""
+    """Protocol of an audio recording that has the names of its file and its owner. The owner is the
+    person who speaks.
+    """
 
     member: str  # in the archive
     file: str  # name in records and messages
@@ -45,8 +50,8 @@ def features(rate_hz: int, file_hz: int) -> dict[str, object]:
 
     Args:
         rate_hz: Samples per second of the records.
-        file_hz: Samples per second of the files. If the two rates are equal, the records have the
-            samples of the files unchanged.
+        file_hz: Samples per second of the files. If both rates are equal, the records contain the
+            unchanged samples of the files.
     """
     dtype = np.int16 if rate_hz == file_hz else np.float32
     audio = tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes")
@@ -54,7 +59,9 @@ def features(rate_hz: int, file_hz: int) -> dict[str, object]:
 
 
 def record(source: Source, member: str, file_hz: int, rate_hz: int) -> dict[str, object]:
-    """Returns the values of `features` for a recording. See `mono` and `resampled`."""
+    """Returns the part of a record with the features that `features` describes. See `mono` and
+    `resampled`.
+    """
     samples = mono(source, member, file_hz)
     return {"audio": resampled(samples, file_hz, rate_hz), "rate": rate_hz}
 
@@ -77,7 +84,7 @@ def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
         raise FormatError(
             member, "", f"{sound.rate_hz:,} Hz, {channels} channels",
             f"{rate_hz:,} Hz, one or two channels",
-            "This is a converted copy. Take the files of the official archive.",
+            "The file is a converted copy. Use the files of the official archive.",
         )  # fmt: skip
     if np.ptp(sound.samples.astype(np.int32), axis=1).any():
         log.warning("%s has two channels that differ. The record keeps their mean.", member)
@@ -103,8 +110,8 @@ def repeated(source: Source, recordings: Iterable[Recording]) -> dict[str, str]:
         A mapping from each repeated file to the first file with the same samples.
 
     Raises:
-        ArchiveError: If two owners have the same samples, because the label of one of them must be
-            wrong.
+        ArchiveError: If recordings of two owners have the same samples. One of the two labels must
+            be wrong.
         FormatError: If a recording cannot be read.
     """
     repeats = Repeats(source.title, "recordings", "kept")

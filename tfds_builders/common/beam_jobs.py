@@ -1,8 +1,8 @@
-"""Preparation of a data set by the workers of Apache Beam.
+"""Steps by which the workers of Apache Beam prepare a data set.
 
-Beam returns neither small results nor the original errors of its workers. The workers therefore
-write results and errors to files in the folder of the unfinished data set, to which they also write
-the examples.
+Beam does not return the original errors of its workers, and it has no way to return small results.
+The workers therefore write results and errors to files. These files are in the folder of the
+unfinished data set, to which the workers also write the examples.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ except ImportError as error:
         'pip install "keras-dml[beam]"'
     ) from error
 
-# With `runner=DirectRunner`, Beam would download a program from GitHub and run it.
+# `runner=DirectRunner` is not used, because Beam would then download and run a program from GitHub.
 ALL_PROCESSORS = "runner=FnApiRunner,direct_running_mode=multi_processing,direct_num_workers=0"
 _CONTENTS = "contents"
 
 
 def parse_options(text: str) -> PipelineOptions:
-    """Parses Beam's options, written as for `tfds build --beam_pipeline_options`.
+    """Parses options of Beam, in the same form as for `tfds build --beam_pipeline_options`.
 
     Args:
         text: Options such as `"runner=FlinkRunner,flink_master=localhost:8081"`.
@@ -57,7 +57,8 @@ class Jobs:
     """Pipeline steps that prepare one data set on Beam.
 
     Args:
-        folder: Folder of the unfinished data set. Workers must reach it by the same path.
+        folder: Folder of the unfinished data set. All workers must be able to access it by the same
+            path.
     """
 
     def __init__(self, folder: epath.Path):
@@ -76,12 +77,12 @@ class Jobs:
 
     @contextlib.contextmanager
     def finished(self) -> Iterator[None]:
-        """Context in which the caller runs the pipeline. At its end, compares the contents that the
-        workers read, to find repeats.
+        """Context in which the caller runs the pipeline. At its end, the context compares the
+        contents that the workers read, and reports repeated contents.
 
         Raises:
-            ArchiveError, FormatError: If a worker raised this error, or if two owners have the same
-                content.
+            ArchiveError, FormatError: If a worker raised such an error, or if two owners have the
+                same content.
             PipelineError: If Beam fails for another reason.
         """
         try:
@@ -100,7 +101,9 @@ class Jobs:
         self._notes.rmtree()
 
     def _error_of_worker(self) -> Exception | None:
-        """Returns the error of the first recording for which a worker reported one, or None."""
+        """Returns the first error that a worker reported, in the order of the recordings, or
+        None.
+        """
         files = sorted(self._notes.glob("*/*.json"), key=lambda path: path.name)
         if not files:
             return None
@@ -109,7 +112,9 @@ class Jobs:
 
 
 class _Examples(beam.PTransform):
-    """Beam transform that makes keys and examples, and writes digests of the contents to files."""
+    """Beam transform that makes keys and examples, and writes digests of the recordings' contents
+    to files.
+    """
 
     def __init__(self, recordings: Sequence, examples_of, notes: epath.Path):
         super().__init__()
@@ -153,7 +158,9 @@ def _note_contents(numbered: list[tuple[int, list]], file: epath.Path) -> None:
 
 
 def _summary(error: Exception) -> str:
-    """Returns the last line of Beam's error, whose text is the traceback of a worker."""
+    """Returns only the last line of Beam's error, because the whole text is a traceback of a
+    worker.
+    """
     if is_of_equal_keys(error):
         return f"Apache Beam failed: {EQUAL_KEYS}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Base class of the builders, and the classes by which a builder describes its data set."""
+"""Base class of the builders, and classes in which a builder describes its data set."""
 
 from __future__ import annotations
 
@@ -41,17 +41,18 @@ _NO_FOLDER = "Manual directory"  # in TFDS's error for a manual folder that is m
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """Facts about a data set that do not need its archive.
+    """Facts about a data set that are known without its archive.
 
     Attributes:
-        people: Number of people in the data set, or 0 if its source does not state the number or
-            its records are not of people.
-        size: Text with the number of recordings and, if the source states it, the size of the
-            archive.
-        license: License in the words of the data set's README.
-        archives: The archive that all configs need, or a mapping from each config to the archive
-            that it needs. A tuple of archives means that any one of them is enough.
-        besides: Mapping from config to a second archive that the config needs.
+        people: Number of people in the data set. The number is 0 if the source does not state it,
+            or if the records do not come from people.
+        size: Text that states the number of recordings. It also states the size of the archive if
+            the source gives this size.
+        license: License, in the same words as in the README of the data set.
+        archives: The archive that all configs need, or a mapping from the name of each config to
+            the archive that the config needs. If a config accepts several archives, the value is a
+            tuple, and one archive of the tuple is enough.
+        besides: Mapping from the name of a config to a second archive that the config also needs.
     """
 
     people: int
@@ -61,8 +62,8 @@ class About:
     besides: Mapping[str, Wanted] = dataclasses.field(default_factory=dict)
 
     def needs(self, config: str) -> list[tuple[Wanted, ...]]:
-        """Returns the archives that a config needs, as tuples. Any one archive of a tuple is
-        enough.
+        """Returns the archives that a config needs as a list of tuples. One archive of each tuple
+        is enough.
         """
         archive = self.archives if isinstance(self.archives, Wanted) else self.archives[config]
         needed = [archive, self.besides[config]] if config in self.besides else [archive]
@@ -70,7 +71,7 @@ class About:
 
 
 class OfSubject(Protocol):
-    """Protocol of recordings that have the attribute `subject`, the person's id."""
+    """Protocol of recordings that have an attribute `subject`, the id of the person."""
 
     @property
     def subject(self) -> str: ...
@@ -84,15 +85,16 @@ class Plan(Generic[T]):
     """Recordings of each split, and the function that makes examples from a recording.
 
     Attributes:
-        splits: Recordings of each split. A recording is any value that `read` takes.
-        read: Function that receives a recording and the contents that were read so far. It yields
-            the key and the features of each example. The feature `id` is the key. `read` must be a
-            module-level function, a `functools.partial` of such a function, or an instance of a
-            module-level class, because other processes receive it by pickle.
-        things: Plural noun for the recordings, which the progress line prints.
-        repeats: Contents of the recordings of all splits, if `read` compares recordings. The
-            metadata then list the repeated recordings under `same_as`.
-        subjects: People of each split, which the metadata list.
+        splits: Recordings of each split. A recording may be any object that `read` accepts.
+        read: Function that receives a recording and the contents of all recordings that were read
+            before it. The function yields the key and the features of each example. The builder
+            adds the key as the feature `id`. Other processes receive `read` by pickle. It must
+            therefore be a module-level function, a `functools.partial` of a module-level function,
+            or an instance of a module-level class.
+        things: Noun in the plural that names the recordings in the progress line.
+        repeats: Object that compares the contents of recordings in all splits, or None. If it is
+            given, the metadata list the repeated recordings under `same_as`.
+        subjects: Ids of the people in each split. The metadata list them.
         metadata: Further metadata of the data set.
         is_independent: Whether several processes can run `read` at the same time.
     """
@@ -110,8 +112,8 @@ def divided(recordings: Iterable[S], subjects: Mapping[str, Iterable[str]]) -> d
     """Returns the recordings of each split, in their given order.
 
     Args:
-        recordings: Recordings with the attribute `subject`, the person's id.
-        subjects: People of each split.
+        recordings: Recordings with an attribute `subject`, the id of the person.
+        subjects: Ids of the people in each split.
     """
     recordings, people_of = list(recordings), {split: {*ids} for split, ids in subjects.items()}
     return {
@@ -124,20 +126,20 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
     """Base class of builders that make a data set from recordings.
 
     A subclass declares the class attributes below and writes two methods: `features` and `plan`.
-    The base class finds the archive and stores its checksum. It takes the descriptions of the
-    features and of the license from the README of the data set. It reads the recordings in this
+    The base class finds the archive and stores its checksum. It takes the license and the
+    descriptions of the features from the README of the data set. It reads the recordings in this
     process, in several processes or on Apache Beam. Only one process at a time prepares a data set.
-    A second process waits, then uses the files of the first process. The next run removes the files
-    of a killed run.
+    A second process waits, and then uses the files that the first process wrote. If a run is
+    killed, the next run removes its unfinished files.
 
     Attributes:
-        ABOUT: Facts about the data set. The entry `get` of the first archive that a config needs
-            tells users how to get the archive.
+        ABOUT: Facts about the data set. The instructions for users are the text `get` of the first
+            archive that a config needs.
         HOMEPAGE: Address of the source.
         ARCHIVE_KEY: Key of the archive in the metadata. Default: the name of the config.
-        SUPERVISED_KEYS: Names of the input and target features for
-            `tfds.load(as_supervised=True)`. They apply to configs that have these two features.
-        ON_BEAM: Whether the data set may be prepared on Apache Beam, because it is large.
+        SUPERVISED_KEYS: Names of the input feature and the target feature for
+            `tfds.load(as_supervised=True)`. Configs without these two features ignore the names.
+        ON_BEAM: Whether the data set is large enough for Apache Beam, and may be prepared on it.
         jobs: Number of processes that read recordings.
     """
 
@@ -162,7 +164,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
     # methods that a subclass defines
 
     def features(self) -> dict[str, Any]:
-        """Returns the features of a record, without `id` and without the features of
+        """Returns the features of a record. The base class adds `id` and the features of
         `common.people`.
         """
         raise NotImplementedError
@@ -174,7 +176,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             sources: The opened archives, as `sources` returns them.
 
         Raises:
-            ArchiveError: If an archive does not hold what the data set needs.
+            ArchiveError: If an archive lacks files that the data set needs.
         """
         raise NotImplementedError
 
@@ -192,7 +194,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             manual_dir: The folder with the archives.
 
         Returns:
-            The opened archives by key. The metadata use the same keys.
+            Dictionary of the opened archives. Its keys are also used in the metadata.
 
         Raises:
             ArchiveError: If an archive is missing or cannot be opened.
@@ -211,13 +213,15 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         counts: Mapping[str, tuple[int, int]],
         divided: Collection[str] = (),
     ) -> None:
-        """Warns if an archive is only a part of the official one. See `parts.warn_of_part`."""
+        """Logs a warning if an archive is only a part of the official archive. See
+        `parts.warn_of_part`.
+        """
         title = source if isinstance(source, str) else source.title
         warn_of_part(self.info, title, whole, counts, divided)
 
     @functools.cached_property
     def page(self) -> Page | None:
-        """The README of the data set, or None if the file does not exist."""
+        """Content of the README of the data set, or None if the file does not exist."""
         path = pathlib.Path(self._get_pkg_dir_path()) / "README.md"
         if not path.is_file():
             return None
@@ -263,7 +267,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         return {split: self._generate_examples(plan, split) for split in plan.splits}
 
     def _generate_examples(self, plan: Plan, split: str):
-        """Returns the examples of a split. On Apache Beam, returns the transform that makes the
+        """Returns the examples of a split, or, on Apache Beam, the transform that makes the
         examples.
         """
         read = functools.partial(_with_id, read=plan.read)
@@ -283,8 +287,8 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         format_name = file_format or self.info.file_format
         if is_address(path) and getattr(format_name, "value", format_name) == ARRAY_RECORD:
             raise ValueError(
-                f"{path} is an address, and files of the format {ARRAY_RECORD} can be written only "
-                "to folders of this machine. Prepare the data set in a folder, then copy it."
+                f"{path} is a remote address. Files of the format {ARRAY_RECORD} can be written "
+                "only to folders of this machine. Prepare the data set in a folder, then copy it."
             )
         needs_no_lock = self.data_path.exists() or is_address(path)  # remote storage has no locks
         with (
@@ -350,16 +354,16 @@ def _one_by_one(
 def is_of_equal_keys(error: Exception) -> bool:
     """Returns whether TFDS failed because two examples have equal keys.
 
-    TFDS needs TensorFlow to show the two examples. Without TensorFlow, the error of TFDS names only
-    the missing module.
+    TFDS imports TensorFlow to show the two examples. If TensorFlow is missing, the error of TFDS is
+    about the missing module and does not mention the examples.
     """
     return "_raise_error_for_duplicated_keys" in "".join(traceback.format_exception(error))
 
 
 def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:
-    """Returns a sentence that lists the prepared configs and formats of the same data set.
+    """Returns a text that lists the prepared configs and formats of the same data set.
 
-    The sentence ends with a space. The text is empty if no config is prepared.
+    The text ends with a space. It is empty if no config is prepared.
     """
     root = pathlib.Path(builder.data_dir_root)
     roots = {root: "load", root / ARRAY_RECORD: "data_source"}
@@ -372,4 +376,4 @@ def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:
             calls.append(f"tfds.{function}({name!r}, data_dir={str(folder)!r})")
     if not calls:
         return ""
-    return f"{builder.info.full_name} is not prepared. Prepared are: {'; '.join(calls)}. Or: "
+    return f"{builder.info.full_name} is not prepared. You can load: {'; '.join(calls)}. Or: "

@@ -1,4 +1,6 @@
-"""Known releases of the archives, and checksums of archives and folders."""
+"""List of known releases of the archives, and functions that compute checksums of archives and
+folders.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ log = logging.getLogger("tfds_builders")
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """A known archive: its size in bytes, SHA-256 checksum, contents and file name."""
+    """A known archive, with its size in bytes, SHA-256 checksum, contents and file name."""
 
     size: int
     sha256: str
@@ -150,8 +152,9 @@ RELEASES: dict[str, tuple[Release, ...]] = {
 
 
 def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
-    """Returns the entries `fingerprints` (checksum by key) and `archives` for the metadata of a
-    data set.
+    """Returns the entries `fingerprints` and `archives` for the metadata of a data set.
+    `fingerprints` maps the key of each archive to its checksum. `archives` lists the descriptions
+    of the archives.
 
     Args:
         dataset: Name of the data set.
@@ -165,33 +168,35 @@ def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
 
 
 def origin(dataset: str, source: Source) -> dict[str, str]:
-    """Describes an archive for the metadata of the data set. Warns if the checksum is unknown.
+    """Describes an archive for the metadata of the data set.
 
-    An unknown checksum is not an error, because users may have packed the archive again.
+    Logs a warning if the checksum is unknown. An unknown checksum is not an error, because the user
+    may have packed the files again.
 
     Args:
         dataset: Name of the data set.
         source: The opened archive or folder.
 
     Returns:
-        A dict of `name`, `fingerprint` (the SHA-256 checksum) and `holds`, the contents of a known
-        release or `""`.
+        Dictionary with the keys `name`, `fingerprint` and `holds`. The fingerprint is the SHA-256
+        checksum. `holds` describes the contents of a known release, and is `""` for an unknown
+        archive.
     """
     mark = fingerprint(source)
     contents = {release.sha256: release.holds for release in RELEASES.get(dataset, ())}
     if mark not in contents and source.path is not None and source.path.is_file():
         log.warning(
-            "%s: %s has an unknown checksum (sha256 %s). The builder reads it nevertheless.",
+            "%s: %s has an unknown checksum (sha256 %s). The builder still reads the file.",
             dataset, source.title, mark,
         )  # fmt: skip
     return {"name": source.title, "fingerprint": mark, "holds": contents.get(mark, "")}
 
 
 def fingerprint(source: Source) -> str:
-    """Returns the SHA-256 of an archive file.
+    """Returns the SHA-256 checksum of an archive file.
 
-    For a folder or an archive within an archive, the digest is over the names and contents of the
-    files.
+    For a folder, or for an archive within an archive, the checksum covers the names and contents of
+    the files in it.
     """
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:
@@ -204,8 +209,8 @@ def stamp(source: Source) -> str | None:
     """Returns a digest of the paths, sizes and times of the files in a folder, or None for an
     archive.
 
-    Any change of a file changes the digest. Even a change that keeps the size and the modification
-    time of the file changes the inode's change time, which programs cannot set.
+    Any change of a file changes the digest. If a program changes a file and restores its size and
+    modification time, the inode's change time still differs, because programs cannot set it.
     """
     if source.path is None or not source.path.is_dir():
         return None

@@ -10,10 +10,10 @@ import pathlib
 
 
 def digest(cls: type) -> str:
-    """Returns the SHA-256 of a builder's module and of the modules that it imports from its
-    package.
+    """Returns one SHA-256 checksum of a builder's module and all modules of the same package that
+    this module imports, directly or indirectly.
 
-    Comments, docstrings and the layout of lines do not change the digest.
+    Comments, docstrings and line breaks do not change the checksum.
 
     Args:
         cls: Class of the builder.
@@ -35,8 +35,8 @@ def digest(cls: type) -> str:
 
 
 def _path_of(name: str) -> pathlib.Path | None:
-    """Returns the file of a module, or None for a name within a module and for a module without a
-    file.
+    """Returns the file of a module. Returns None for a name that is not a module, and for a module
+    without a file.
     """
     try:
         spec = importlib.util.find_spec(name)

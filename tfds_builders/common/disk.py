@@ -1,4 +1,6 @@
-"""Errors for full disks and unwritable folders, and removal of empty folders."""
+"""Functions that raise errors for full disks and unwritable folders, and that remove empty
+folders.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,15 @@ _FULL = ("No space left on device", "Disk quota exceeded")  # part of every writ
 
 @contextlib.contextmanager
 def full_disk_reported(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
-    """Context that turns any error about a full disk into an error that tells users what to do.
+    """Context that replaces any error about a full disk by an error that tells users what to do.
 
     Args:
         root: Folder of the data set.
         size: Number of bytes of the unpacked archive, or None if unknown.
 
     Raises:
-        OSError: If the disk is full. The error states the free space and the needed space.
+        OSError: If the disk is full. The error states how much space is free and how much is
+            needed.
     """
     try:
         yield
@@ -35,13 +38,14 @@ def _message(root: pathlib.Path, size: int | None) -> str:
     temporary = pathlib.Path(tempfile.gettempdir())
     free = " and ".join(f"{_free(path) / 1e6:,.0f} MB in {path}" for path in (root, temporary))
     needed = (
-        f" The unpacked archive has {size / 1e6:,.0f} MB. Each folder needs up to that much space."
+        f" The unpacked archive has {size / 1e6:,.0f} MB. Each folder may need that much space."
         if size is not None
         else ""
     )
     return (
         f"The disk is full: {free} (temporary files) are free.{needed} The unfinished files were "
-        "removed. Make room, give another --data-dir, or set TMPDIR to a folder on another disk."
+        "removed. Free some space, give another --data-dir, or set TMPDIR to a folder on another "
+        "disk."
     )
 
 
@@ -54,7 +58,8 @@ def check_writable(folder: pathlib.Path) -> None:
     """Checks that a folder can be created, before a long run starts.
 
     Raises:
-        OSError: If a file has the folder's path, or the parent folder is not writable.
+        OSError: If a file already exists at the path of the folder, or if the parent folder is not
+            writable.
     """
     folder = folder.absolute()
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
@@ -64,19 +69,21 @@ def check_writable(folder: pathlib.Path) -> None:
         check_writable(folder)
     elif there.is_dir():
         raise PermissionError(
-            f"{there} may not be written, so {folder} cannot be made. Get write permission, or "
+            f"{there} is not writable, so {folder} cannot be created. Get write permission, or "
             "give another --data-dir."
         )
     else:
         kind = "a file" if there.exists() else "a link to a file that does not exist"
         raise NotADirectoryError(
-            f"{there} is {kind}, so {folder} cannot be made. Move it away, or give another "
-            "--data-dir."
+            f"{there} is {kind}, so the folder {folder} cannot be created. Move {there} away, or "
+            "give another --data-dir."
         )
 
 
 def remove_empty(folders: Iterable[pathlib.Path]) -> None:
-    """Removes those of the given folders that are empty, in the given order."""
+    """Removes each given folder that is empty. The function checks the folders in the given
+    order.
+    """
     for folder in folders:
         with contextlib.suppress(OSError):  # it is not empty, or does not exist
             folder.rmdir()

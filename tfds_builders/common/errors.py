@@ -1,4 +1,4 @@
-"""Exceptions for archives and for the files in archives."""
+"""Exceptions that builders raise for archives and for files in archives."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ SHOWN = 80
 
 
 class ArchiveError(ValueError):
-    """Error for an unsuitable archive or folder. The message tells users what to do."""
+    """Error for an archive or folder that a builder cannot use. The message tells users what to
+    do.
+    """
 
 
 class MissingArchiveError(ArchiveError):
-    """Error for a manual folder without any archive that the builder accepts."""
+    """Error for a manual folder that contains no archive that the builder accepts."""
 
 
 class PipelineError(RuntimeError):
-    """Error of Apache Beam that the archive did not cause."""
+    """Error of Apache Beam that does not come from the archive."""
 
 
 class FormatError(ValueError):
-    """Error for a file that does not follow its format.
+    """Error for a file whose content violates the file format.
 
     Args:
         name: Name of the file in its archive.
-        location: Place in the file, such as `"line 41"`, `"key Age"` or `"byte 12"`, or `""` for
-            the whole file.
-        found: Description of the received value. `quoted` shortens data in it to 80 characters and
-            escapes control characters.
+        location: Place of the error in the file, such as `"line 41"`, `"key Age"` or `"byte 12"`.
+            The location is `""` if the error concerns the whole file.
+        found: Description of the received value. Use `quoted` for data from the file.
         expected: Description of the expected value.
         fix: Advice for the user.
     """
@@ -46,7 +47,9 @@ class FormatError(ValueError):
 
 
 def quoted(data: object) -> str:
-    """Returns data as one escaped line of at most 80 characters for an error message."""
+    """Returns data as a text for an error message: one line of at most 80 characters, with control
+    characters escaped.
+    """
     try:
         text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
     except RecursionError:

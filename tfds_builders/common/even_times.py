@@ -1,4 +1,4 @@
-"""Resampling of recordings with uneven time stamps to even times."""
+"""Function that resamples recordings with uneven time stamps to evenly spaced times."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 def uniform_parts(
     time_ms: np.ndarray, sequence: np.ndarray, *, step_ms: int, longest_gap_ms: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Divides a recording at its gaps, and interpolates each part linearly at even times.
+    """Divides a recording at its gaps, and interpolates each part linearly at evenly spaced times.
 
-    The mean of the samples replaces samples with equal times.
+    If several samples have the same time, they are replaced by their mean.
 
     Args:
-        time_ms: Times in milliseconds, shape (T,), which do not decrease.
+        time_ms: Times in milliseconds, shape (T,). They must not decrease.
         sequence: (T, channels) samples.
         step_ms: Milliseconds between two resampled times, for example 20 for 50 Hz.
-        longest_gap_ms: Longest time between two neighboring samples of a part, in milliseconds. The
-            recording is divided at longer gaps.
+        longest_gap_ms: Longest allowed time between two neighboring samples of a part, in
+            milliseconds. The function divides the recording at longer gaps.
 
     Returns:
-        Times (N,) int64 and samples (N, channels) float32 of each part, in order. The times of a
-        part begin at the time of the first sample of the part and end less than one step before its
+        Times (N,) int64 and samples (N, channels) float32 of each part, in order. In each part, the
+        first time is the time of the first sample. The last time is less than one step before the
         last sample.
     """
     times, first, counts = np.unique(time_ms, return_index=True, return_counts=True)

@@ -23,15 +23,15 @@ class Wanted:
     """Archives that a builder accepts.
 
     Attributes:
-        dataset: Name of the data set. The search begins in `<manual>/<dataset>/` and continues in
+        dataset: Name of the data set. `find` first searches the folder `<manual>/<dataset>/`, then
             `<manual>/`.
-        stems: Names of the archive without extension, in any case. An unpacked folder has the same
-            name.
+        stems: Accepted names of the archive, without extension. Case is ignored. A folder with one
+            of these names is accepted as the unpacked archive.
         official: Name of the official archive, which the error message states.
         get: Sentence that tells users where and how to get the archive.
-        loose: Pattern for the name of a direct child. A folder with such a child is the unpacked
-            data set itself.
-        outer: Names, without extension, of archives that may contain the wanted archive.
+        loose: Regular expression for names of files or folders. A folder that directly contains a
+            match is accepted as the unpacked archive, whatever its own name is.
+        outer: Names of larger archives that may contain the wanted archive, without extension.
         limits: Limits for the size and the contents of the archive.
         aliases: Other names that the folder `<manual>/<dataset>/` may have.
     """
@@ -50,8 +50,8 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
     """Finds and opens the archive of a builder.
 
     Args:
-        manual_dir: The folder with the archive, or a folder with one subfolder per data set.
-        wanted: The accepted archives.
+        manual_dir: Folder that contains the archive, or one subfolder for each data set.
+        wanted: Description of the archives that the builder accepts.
 
     Returns:
         The opened folder or archive.
@@ -59,7 +59,8 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
     Raises:
         MissingArchiveError: If the archive is missing. The error lists the expected and the
             existing names.
-        ArchiveError: If there are two candidates, or the archive cannot be opened.
+        ArchiveError: If the folder contains two matching archives, or if the archive cannot be
+            opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
     path, is_outer = _located(manual, wanted)
@@ -68,7 +69,7 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
         return _inner(source, wanted) if is_outer else source
     if manual.is_file():
         raise MissingArchiveError(
-            f"{wanted.dataset}: {manual} is a file. Give the folder that holds it: "
+            f"{wanted.dataset}: {manual} is a file. Give its folder: "
             f"--manual-dir {shlex.quote(str(manual.parent))}"
         )
     folders = _own(manual, wanted)
@@ -76,18 +77,18 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
 
 
 def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | None:
-    """Returns the path of the archive, of its unpacked folder, or of an outer archive that contains
-    the archive.
+    """Returns the path where the data set was found: an archive, an unpacked folder, or a larger
+    archive that may contain the wanted archive. Returns None if nothing was found.
 
     Raises:
-        ArchiveError: If there are two candidates.
+        ArchiveError: If the folder contains two matching archives.
     """
     return _located(pathlib.Path(manual_dir).expanduser(), wanted)[0]
 
 
 def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None, bool]:
-    """Returns the path, and whether it is the path of an outer archive that contains the wanted
-    one.
+    """Returns the path of `located`, and whether this path is a larger archive that may contain the
+    wanted archive.
     """
     folders_of_dataset = _own(manual, wanted)
     for folders, passed in (
@@ -110,8 +111,8 @@ def find_config(
     """Finds the archive of one config.
 
     Raises:
-        MissingArchiveError: If the archive is missing. If the archive of another config exists, the
-            error names that config.
+        MissingArchiveError: If the archive is missing. If the folder contains the archive of
+            another config, the error names that config.
         ArchiveError: See `find`.
     """
     wanted = configs[config]
@@ -163,8 +164,9 @@ def _only(paths: list[pathlib.Path], manual: pathlib.Path) -> pathlib.Path | Non
     if len(paths) > 1:
         named = " and ".join(_shown(path, manual) for path in paths)
         raise ArchiveError(
-            f"{manual} holds {named}, but only one archive of a data set may be there. Move "
-            "the others elsewhere. If they are parts of one archive, unpack all into one folder."
+            f"{manual} holds {named}, but may hold only one archive of a data set. Move the other "
+            "archives elsewhere. If they are parts of one archive, unpack all parts into one "
+            "folder."
         )
     return paths[0] if paths else None
 
@@ -190,9 +192,9 @@ def _missing(manual: pathlib.Path, folders: list[pathlib.Path], wanted: Wanted) 
     looked = " and ".join(str(folder) for folder in folders)
     names = [child.name for folder in folders for child in sorted(folder.iterdir())]
     return (
-        f"{wanted.dataset}: no {wanted.official}, nor {', '.join(wanted.stems)} as "
-        f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(names)}. "
-        f"{wanted.get}"
+        f"{wanted.dataset}: no archive in {looked}. Found: {_listed(names)}, expected "
+        f"{wanted.official}. Other accepted names are {' or '.join(wanted.stems)}, as an unpacked "
+        f"folder or with {', '.join(EXTENSIONS)}. {wanted.get}"
     )
 
 

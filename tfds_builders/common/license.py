@@ -1,4 +1,6 @@
-"""License of a data set. The first words of the paragraph `License:` in its README decide it."""
+"""Class that holds the license of a data set. The first words of the paragraph `License:` in the
+README determine the license.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ class License(NamedTuple):
     """License of a data set.
 
     Attributes:
-        url: Address of the license in the SPDX list, or the page of the source if the terms are not
-            a license of that list.
-        terms: The terms, as the README states them.
+        url: Address of the license in the SPDX list of licenses. If the license is not in this
+            list, the address is that of the source's page.
+        terms: The terms of use, in the words of the README.
     """
 
     url: str
@@ -28,7 +30,7 @@ class License(NamedTuple):
 
     @classmethod
     def of_terms(cls, terms: str, homepage: str) -> License:
-        """Returns the license that the terms in a README name.
+        """Returns the license whose name is at the beginning of the terms.
 
         Args:
             terms: Text of the paragraph `License:` in the README.

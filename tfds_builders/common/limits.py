@@ -1,4 +1,6 @@
-"""Limits for the size of an archive, and readers that count bytes and report damage."""
+"""Limits for the size of an archive, and functions that read streams within these limits and report
+damaged archives.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ class Limits:
         members: Largest number of members.
         member_bytes: Largest number of bytes of one unpacked member.
         total_bytes: Largest number of bytes of all unpacked members.
-        ratio: Largest ratio of unpacked to packed bytes, for members above 1 MB.
-        nesting: Largest number of archives within each other.
+        ratio: Largest ratio of unpacked to packed bytes. It is checked for members above 1 MB.
+        nesting: Largest depth of archives inside archives.
     """
 
     members: int = 20_000
@@ -46,7 +48,7 @@ class Limits:
 
 
 def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
-    """Unzips one gzip member in memory, within the limits.
+    """Decompresses one gzip member of an archive in memory, within the limits.
 
     Raises:
         ArchiveError: If the member is damaged or too large.
@@ -57,7 +59,9 @@ def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
 
 
 def bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
-    """Reads a stream to its end. Raises `ArchiveError` if it has more than `limit` bytes."""
+    """Reads a stream to its end. Raises `ArchiveError` if the stream has more than `limit`
+    bytes.
+    """
     content = stream.read(limit + 1)
     if len(content) > limit:
         raise too_big(title, limit)
@@ -65,7 +69,9 @@ def bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
 
 
 def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
-    """Copies a stream into a temporary file. Raises `ArchiveError` above `limit` bytes."""
+    """Copies a stream into a temporary file. Raises `ArchiveError` if the stream has more than
+    `limit` bytes.
+    """
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
         while chunk := stream.read(_CHUNK):
@@ -78,16 +84,18 @@ def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
 
 
 def too_big(title: str, limit: int) -> ArchiveError:
-    """Returns the error for a member or an archive that is larger than its limit."""
+    """Returns the error for a member or an archive that exceeds its size limit."""
     return ArchiveError(
-        f"{title} unpacks to more than {limit:,} bytes, so it is not a file of this data set."
+        f"{title} has more than {limit:,} bytes after decompression, so it does not belong to this "
+        "data set."
     )
 
 
 def bomb(title: str, ratio: int) -> ArchiveError:
     """Returns the error for a member with a suspiciously high compression ratio."""
     return ArchiveError(
-        f"{title} unpacks to more than {ratio} times its size: refused as an archive bomb."
+        f"{title} has more than {ratio} times its size after decompression. It is refused as an "
+        "archive bomb."
     )
 
 
@@ -101,8 +109,8 @@ def not_a_file(archive: str, name: str) -> ArchiveError:
 
 @contextlib.contextmanager
 def damage(title: str) -> Iterator[None]:
-    """Context that turns the errors of Python's archive modules on damaged bytes into
-    `ArchiveError`.
+    """Context that raises `ArchiveError` if a module of Python reports damaged data in an
+    archive.
     """
     try:
         yield
@@ -111,7 +119,7 @@ def damage(title: str) -> Iterator[None]:
     except _DAMAGE as error:
         raise _damaged(title, error) from error
     except OSError as error:
-        # gzip raises OSError without a number. A number means an error of the disk, except EINVAL.
+        # gzip raises OSError without an error number. Any number except EINVAL means a disk error.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise _damaged(title, error) from error
@@ -119,5 +127,6 @@ def damage(title: str) -> Iterator[None]:
 
 def _damaged(title: str, error: Exception) -> ArchiveError:
     return ArchiveError(
-        f"{title} is damaged or cut ({str(error) or type(error).__name__}). Download it again."
+        f"{title} is damaged or incomplete ({str(error) or type(error).__name__}). Download it "
+        "again."
     )

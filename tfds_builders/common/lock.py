@@ -1,4 +1,6 @@
-"""File locks: only one process at a time writes a data set. A lock ends with its process."""
+"""File locks, so that only one process at a time writes a data set. When a process ends, its locks
+are released.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,14 @@ log = logging.getLogger("tfds_builders")
 
 @contextlib.contextmanager
 def writing(folder: pathlib.Path, work: str) -> Iterator[None]:
-    """Context that holds the lock of a folder for a writer. First removes the files of killed runs.
+    """Context that holds the lock of a folder while a process writes it. The context first removes
+    files that were left by killed runs.
 
     Args:
         folder: Final path of the data set, which ends in `<name>/<config>/<version>`. At the end,
-            the context removes the two folders above it if they are empty.
-        work: Description of the work of this process, which waiting processes log.
+            the context removes the folders `<config>` and `<name>` if they are empty.
+        work: Description of the work of this process. Other processes log the description while
+            they wait for the lock.
 
     Raises:
         OSError: If the folder cannot be created.
@@ -45,7 +49,7 @@ def writing(folder: pathlib.Path, work: str) -> Iterator[None]:
 
 
 def _remove_incomplete(folder: pathlib.Path) -> None:
-    """Removes the unfinished folders of killed runs."""
+    """Removes unfinished folders that were left by killed runs."""
     for incomplete in folder.parent.glob(f"{constants.INCOMPLETE_PREFIX}*_{folder.name}"):
         shutil.rmtree(incomplete, ignore_errors=True)
 
@@ -62,24 +66,27 @@ def _remove_empty(config: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def alone(path: pathlib.Path, work: str) -> Iterator[bool]:
-    """Context that holds a lock. If another process or thread holds the lock, logs that and waits.
+    """Context that holds a lock on a file.
 
-    The file `path` exists only while a process holds the lock or waits for it. The file of a killed
-    process does not block other processes.
+    If another process or thread holds the lock, the context logs a message and waits. The file
+    `path` exists only while a process holds the lock or waits for it. If a process is killed, its
+    file does not block other processes.
 
     Args:
         path: The file to lock. Its folder is created if it does not exist.
-        work: Description of the work of the other process, for the log.
+        work: Description of the work for which a process holds the lock. The context logs this
+            description while it waits.
 
     Yields:
-        True if the lock is held, False on systems and disks that do not support locks.
+        True if the context holds the lock. False if the system or the disk does not support locks.
     """
     file = _locked(path, work)
     try:
         yield file is not None
     finally:
         if file is not None:
-            # Remove the file before the unlock, because a waiting run then checks its name again.
+            # Remove the file before the lock is released: a waiting run then checks whether the
+            # path still belongs to the locked file.
             path.unlink(missing_ok=True)
             os.close(file)
 
@@ -102,8 +109,8 @@ def _locked(path: pathlib.Path, work: str) -> int | None:
 
 
 def _opened(path: pathlib.Path, tries: int = 10) -> int:
-    """Creates the folder and opens the file. Tries again if another process removes the folder
-    between these two steps.
+    """Creates the folder and opens the file. If another process removes the folder between these
+    two steps, the function tries again.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,11 +122,11 @@ def _opened(path: pathlib.Path, tries: int = 10) -> int:
 
 
 def _lock(file: int, work: str) -> bool:
-    """Waits until the lock is free and takes it. Returns False on disks without locks."""
+    """Waits for the lock and takes it. Returns False if the disk does not support locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        log.warning("Another run %s. Waiting until it ends.", work)
+        log.warning("Another run %s. This run waits until that run ends.", work)
         fcntl.flock(file, fcntl.LOCK_EX)
     except OSError:
         return False
@@ -127,7 +134,7 @@ def _lock(file: int, work: str) -> bool:
 
 
 def _is_at(path: pathlib.Path, file: int) -> bool:
-    """Returns whether the path still leads to the locked file."""
+    """Returns whether the file at the path is still the locked file."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Checks of the names of archive members."""
+"""Functions that check the names of archive members."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def safe(name: str, archive: str) -> str:
     """Returns the name of an archive member as a plain relative path.
 
     Raises:
-        ArchiveError: If the name is absolute or has `..`, a drive letter, a backslash or a control
-            character.
+        ArchiveError: If the name is an absolute path, or contains `..`, a drive letter, a backslash
+            or a control character.
     """
     parts = [part for part in name.split("/") if part not in ("", ".")]
     odd = not name.isprintable() or "\\" in name or name.startswith("/") or _DRIVE.match(name)
@@ -36,7 +36,7 @@ def safe(name: str, archive: str) -> str:
 
 
 def check_distinct(names: Iterable[str], archive: str) -> None:
-    """Checks that no two names are equal if upper and lower case count as equal.
+    """Checks that no two names are equal if upper and lower case count as the same.
 
     Raises:
         ArchiveError: If two names are equal. The error states both names.
@@ -46,6 +46,6 @@ def check_distinct(names: Iterable[str], archive: str) -> None:
         first = seen.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
         if first is not name:
             raise ArchiveError(
-                f"{archive} holds {quoted(first)} and {quoted(name)}, which are the same name. Get "
-                "the archive from its official place."
+                f"{archive} holds {quoted(first)} and {quoted(name)}, which are the same name on "
+                "some systems. Get the archive from its official place."
             )

@@ -1,4 +1,4 @@
-"""Reader of the summary, features, remarks and paragraphs in the README of a builder."""
+"""Reader of the README of a builder, which finds its summary, features, remarks and paragraphs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Row(NamedTuple):
 
 
 class Page:
-    """The README of a builder.
+    """Parsed README of a builder.
 
     Attributes:
         summary: First paragraph after the tree of files.
-        features: Rows of the tables of features.
-        remarks: Items of the lists, which describe the source of the data set.
+        features: Rows of all tables that describe features.
+        remarks: Items of all lists. They describe the source of the data set.
 
     Raises:
         ValueError: If the README does not have a table of features.
@@ -46,7 +46,7 @@ class Page:
         self._text = text
 
     def paragraph(self, word: str) -> str:
-        """Returns the text after `word` and a colon in the paragraph that begins with them.
+        """Returns the text after the colon in the paragraph that begins with `word` and a colon.
 
         Raises:
             ValueError: If the README does not have such a paragraph.

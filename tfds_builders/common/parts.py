@@ -1,4 +1,4 @@
-"""Warning for an archive that holds only a part of its data set."""
+"""Function that warns about archives that hold only a part of a data set."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ def warn_of_part(
     counts: Mapping[str, tuple[int, int]],
     divided: Container[str] = (),
 ) -> None:
-    """Warns if an archive has less than the official archive, and stores the warning as metadata.
+    """Logs a warning if an archive is incomplete, and stores the warning in the metadata.
 
     Args:
-        info: Info of the data set. The function adds the warning to `info.metadata["parts"]`, so
-            that users of the prepared data set see it too.
+        info: Info of the data set. The function adds the warning to `info.metadata["parts"]`, where
+            users of the prepared data set can read it.
         title: Name of the archive.
         whole: Name of the complete data set, for the warning.
-        counts: Mapping from a plural noun, such as `"films"`, to the number of films in the archive
-            and in the official archive.
-        divided: Keys of `counts` whose items are divided into splits. If the archive has too few
-            of these items, the warning says that the splits differ from the official ones.
+        counts: Mapping from a noun in the plural, such as `"films"`, to two numbers: the count in
+            the given archive and the count in the official archive.
+        divided: Keys of `counts` whose items are divided into splits. If some of these items are
+            missing, the warning says that the splits differ from the splits of the complete data
+            set.
     """
     incomplete = [things for things, (count, official) in counts.items() if count < official]
     if not incomplete:
@@ -35,8 +36,8 @@ def warn_of_part(
     *first, last = [f"{count:,} of {of:,} {things}" for things, (count, of) in counts.items()]
     numbers = f"{', '.join(first)} and {last}" if first else last
     has_other_splits = any(things in divided for things in incomplete)
-    splits = " Its splits differ from those of the whole." if has_other_splits else ""
-    warning = f"{title} holds {numbers}: a part of {whole}.{splits}"
+    splits = " Its splits differ from those of the complete data set." if has_other_splits else ""
+    warning = f"{title} holds {numbers}, so it is only a part of {whole}.{splits}"
     log.warning("%s", warning)
     warnings = info.metadata.setdefault("parts", [])
     if warning not in warnings:  # a builder may run again after it failed

@@ -1,4 +1,4 @@
-"""Features that every data set of people has: person, session, day and device."""
+"""Features that each record of a person has in all data sets: person, session, day and device."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ UNKNOWN = -1
 def features() -> dict[str, object]:
     """Returns the features of every record of a person.
 
-    `subject` is the id of the person in the source. `session` is the number of the sitting of the
-    person, from 0. `day` is the number of the day, from 0. Two records with the same session are
-    parts of one sitting. `device` is the name of the recording device. Unknown numbers are -1, and
-    unknown texts are empty.
+    `subject` is the id of the person in the source. `session` and `day` count the sittings and the
+    days of a person from 0. Records of a person with the same session come from one sitting.
+    `device` is the name of the recording device. Unknown numbers are -1, and unknown texts are
+    empty.
     """
     return {
         "subject": tfds.features.Text(),
@@ -25,5 +25,5 @@ def features() -> dict[str, object]:
 
 
 def record(subject: str, *, session: int = UNKNOWN, day: int = UNKNOWN, device: str = "") -> dict:
-    """Returns the values of `features` for one record."""
+    """Returns the part of a record with the features that `features` describes."""
     return {"subject": subject, "session": session, "day": day, "device": device}

@@ -1,4 +1,4 @@
-"""Checks whether a path is a folder of this machine or an address of a remote store."""
+"""Functions that distinguish folders of this machine from addresses of remote stores."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ def is_address(path: str | os.PathLike) -> bool:
 
 
 def local(path: str | os.PathLike, option: str) -> pathlib.Path:
-    """Returns a folder of this machine.
+    """Returns the path of a folder, and checks that the folder is on this machine.
 
     Args:
-        path: The folder; `~` is the home folder.
+        path: Path of the folder. `~` means the home folder.
         option: Name of the option, for the error message.
 
     Raises:
-        ValueError: If the path is the address of a remote store. Otherwise a folder with the
-            address as its name would be created.
+        ValueError: If the path is the address of a remote store. Otherwise, a local folder named
+            like the address would be created.
     """
     if is_address(path):
         raise ValueError(
-            f"{option} is the address {os.fspath(path)!r}. Data sets are prepared in a folder of "
-            "this machine. Give such a folder, then copy its contents to the store, from which "
-            "TFDS can read them. Or mount the store as a folder."
+            f"{option} is the address {os.fspath(path)!r}, expected a folder of this machine. Give "
+            "a folder, then copy its contents to the store, from which TFDS can read them. "
+            "Alternatively, mount the store as a folder."
         )
     return pathlib.Path(path).expanduser()
 
 
 def data_folder(path: str | os.PathLike | None) -> pathlib.Path:
-    """Returns the folder of prepared data sets, by default the folder of TFDS.
+    """Returns the folder for prepared data sets. The default is the folder that TFDS uses.
 
     Raises:
         ValueError: If the path is the address of a remote store.

@@ -1,5 +1,5 @@
-"""Reading of recordings by several processes. The examples and their order are those of one
-process.
+"""Function that reads recordings in several processes. The examples and their order are the same as
+with one process.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ def in_processes(
     jobs: int,
     progress: Callable[[range], Iterator[int]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the examples of recordings that several processes read.
+    """Yields the examples of all recordings. Several processes read the recordings.
 
-    Process i reads the recordings i, i + jobs, … and sends one example at a time. The process waits
-    while the pipe is full, so memory does not grow with the number or the length of the recordings.
+    Process i reads the recordings i, i + jobs, … and sends one example at a time. If its pipe is
+    full, the process waits. The required memory therefore does not grow with the number or the
+    length of the recordings.
 
     Args:
         recordings: The recordings.
-        read: Function that makes the examples of a recording; each process gets it by pickle.
-        repeats: Contents of all recordings, or None if recordings are not compared.
+        read: Function that makes the examples of a recording. Each process receives the function by
+            pickle.
+        repeats: Object that compares the contents of all recordings, or None for no comparison.
         jobs: Number of processes.
         progress: Function that yields the indices of the recordings and reports progress.
 
     Raises:
-        ArchiveError, FormatError: If `read` raises it for a recording.
-        OSError: If a process ended before its work was done.
+        ArchiveError, FormatError: If `read` raises this error for a recording.
+        OSError: If a process ended before it had read all of its recordings.
     """
     jobs = min(jobs, len(recordings))
     # TensorFlow and Arrow may deadlock in a forked process
@@ -78,7 +80,7 @@ def _pickled(work: tuple) -> bytes:
 
 
 def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:
-    """Yields the examples of one recording, then the contents that the process added."""
+    """Yields the examples of one recording, then the `Contents` object of this recording."""
     while True:
         try:
             message = pipe.recv()
@@ -86,7 +88,7 @@ def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:
             worker.join()
             raise OSError(
                 f"A process that reads recordings ended with exit code {worker.exitcode}, perhaps "
-                "for lack of memory. Use fewer --jobs."
+                "because the memory was full. Give a smaller number to --jobs."
             ) from None
         if isinstance(message, Exception):
             raise message
@@ -96,8 +98,8 @@ def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:
 
 
 def _work(pipe: Connection, work: bytes) -> None:
-    """Reads recordings and sends their examples. Sends the first error and stops."""
-    # Ctrl-C reaches all processes, and the parent process ends this one
+    """Reads recordings and sends their examples. If an error occurs, sends the error and stops."""
+    # Ctrl-C reaches all processes: this process ignores it, and the parent process ends it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         read, recordings = pickle.loads(work)

@@ -1,4 +1,6 @@
-"""Progress of a run as one line every ten seconds. On a terminal, TFDS draws a bar instead."""
+"""Function that prints the progress of a run as one line every ten seconds. On a terminal it prints
+nothing, because TFDS draws a progress bar there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ SECONDS = 10.0
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Yields the items. If stderr is not a terminal, writes count, rate and remaining time to it.
+    """Yields the items. If stderr is not a terminal, the function prints the count, the rate and
+    the remaining time to stderr.
 
     Args:
         items: The items.

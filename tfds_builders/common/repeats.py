@@ -1,4 +1,4 @@
-"""Detection of items with equal content."""
+"""Classes that find items with equal content."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ log = logging.getLogger("tfds_builders")
 
 
 class Repeats:
-    """Contents of the items of a data set, to find and report items with equal content.
+    """Object that finds and reports items with equal content in a data set.
 
     Args:
         title: Name of the archive, for messages.
-        things: Plural noun for the items in messages, such as `"trials"`.
-        fate: What the builder does with repeated items, for the warning: `"kept"` or
+        things: Noun in the plural for the items in messages, such as `"trials"`.
+        fate: Word in the warning that says what the builder does with repeated items: `"kept"` or
             `"left out"`.
 
     Attributes:
-        same_as: Mapping from each repeated item to the first item with the same content. The
-            mapping grows while items are added.
+        same_as: Mapping from each repeated item to the first item with the same content. Each call
+            of `add` may add an entry.
     """
 
     def __init__(self, title: str, things: str, fate: str):
@@ -38,10 +38,11 @@ class Repeats:
         Args:
             content: Content of the item.
             item: Name of the item.
-            owner: Person or class of the item. Items of two owners must not have equal content.
+            owner: Person or class to which the item belongs. Items of different owners must not
+                have equal content.
 
         Raises:
-            ArchiveError: If an item of another owner has the same content. The error names the two
+            ArchiveError: If an item of another owner has the same content. The error names both
                 items.
         """
         self.add_digest(digest(content), item, owner)
@@ -51,27 +52,30 @@ class Repeats:
         first, whose = self._first.setdefault(content, (item, owner))
         if whose != owner:
             raise ArchiveError(
-                f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the same, so one "
-                f"of the two {self.things} is a copy in the wrong place. Get the archive again, or "
-                "remove both files."
+                f"{self.title}: {first} ({whose}) and {item} ({owner}) have the same content, so "
+                f"one of the two {self.things} is a copy in the wrong place. Get the archive "
+                "again, or remove both files."
             )
         if first != item:
             self.same_as[item] = first
             self._unlogged.append(item)
 
     def report(self) -> None:
-        """Logs the number of repeats since the last call and the first of these repeats."""
+        """Logs how many repeated items were found since the last call, and the name of the first
+        repeated item.
+        """
         if self._unlogged:
             first = self._unlogged[0]
             log.warning(
-                "%s: repeats among the %s: %d (%s). The first is %s, which is %s.",
+                "%s: repeated %s: %d (%s). The first is %s, which is the same as %s.",
                 self.title, self.things, len(self._unlogged), self.fate, first, self.same_as[first],
             )  # fmt: skip
             self._unlogged.clear()
 
 
 class Contents:
-    """Contents of items that another process read. The main process adds them to its `Repeats`.
+    """List of the contents of items that a worker process has read. The main process adds them to
+    its `Repeats`.
 
     Attributes:
         added: Digest, item and owner of each item, in order.
@@ -86,6 +90,6 @@ class Contents:
 
 
 def digest(content: bytes | np.ndarray) -> str:
-    """Returns the SHA-256 of bytes or of the values of an array."""
+    """Returns the SHA-256 checksum of bytes or of an array's values."""
     data = content if isinstance(content, bytes) else np.ascontiguousarray(content)
     return hashlib.sha256(data).hexdigest()

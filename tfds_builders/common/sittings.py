@@ -1,4 +1,4 @@
-"""Numbers of a person's walks, sittings and days."""
+"""Function that numbers the walks, sittings and days of a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ Key = TypeVar("Key")
 
 
 class Place(NamedTuple):
-    """Numbers of a walk, of its sitting and of its day, counted from 0 for each person."""
+    """Three numbers of a walk: its own number, the number of its sitting and the number of its day.
+    They count from 0 for each person.
+    """
 
     walk: int
     session: int
@@ -22,14 +24,15 @@ class Place(NamedTuple):
 
 
 def places(starts_ms: Mapping[Key, int]) -> dict[Key, Place]:
-    """Numbers the walks of one person by their start times.
+    """Assigns numbers to the walks, sittings and days of one person, in the order of the start
+    times.
 
     Args:
         starts_ms: Unix time of the first sample of each walk, in milliseconds.
 
     Returns:
-        The place of each walk. A new sitting begins with a walk that begins more than an hour after
-        the walk before. Days are days in UTC.
+        The numbers of each walk. If a walk starts more than an hour after the start of the previous
+        walk, a new sitting begins with it. Days are calendar days in UTC.
     """
     order = sorted(starts_ms, key=lambda key: (starts_ms[key], key))
     starts = np.array([starts_ms[key] for key in order], np.int64)

@@ -1,4 +1,6 @@
-"""Base class of folders and archives, which lists names and reads bytes by name."""
+"""Base class for readers of folders and archives. It lists the names of files and reads their
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,13 @@ _PART = 1 << 20  # bytes per read
 
 
 class Source(abc.ABC):
-    """A folder or an archive. The first use lists the files, and unpacks a compressed tar archive.
+    """Reader of a folder or an archive. The reader lists the files, and unpacks a compressed tar
+    archive, when it is first used.
 
     Attributes:
         title: Name of the folder or archive, for messages.
         path: The file or folder on disk, or None for an archive within an archive.
-        limits: Limits for the size of the contents.
+        limits: Limits for the size of the contents, such as the number of files.
     """
 
     def __init__(
@@ -43,7 +46,9 @@ class Source(abc.ABC):
         return sizes
 
     def __reduce__(self):
-        """Makes another process open the path again. That process does not apply `only`."""
+        """Pickles only the path and the limits. Another process then opens the archive again,
+        without the filter of `only`.
+        """
         if self.path is None:
             raise TypeError(
                 f"{self.title} is inside another archive, so other processes cannot open it. "
@@ -54,44 +59,44 @@ class Source(abc.ABC):
         return open_source, (self.path.absolute(), self.limits)
 
     def close(self) -> None:  # noqa: B027 - a folder has nothing to close
-        """Closes the file. A closed source cannot be read."""
+        """Closes the file. A closed source cannot read members."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Relative names of all files, sorted."""
+        """Paths of all files relative to the folder or archive, sorted."""
         return tuple(sorted(self._sizes))
 
     @property
     def first_names(self) -> str:
-        """The first names, for messages."""
+        """Text with the first few names, for error messages."""
         names = self.names
         more = f" and {len(names) - _NAMES_SHOWN:,} more" * (len(names) > _NAMES_SHOWN)
         return f"{', '.join(names[:_NAMES_SHOWN]) or 'nothing'}{more}"
 
     def only(self, pattern: str) -> Source:
-        """Keeps only the files whose names match a pattern. See `index`.
+        """Keeps only the files whose names match a pattern.
 
-        The removed files then do not change the checksum of the folder or archive.
+        See `index`. The other files are not part of the checksum.
         """
         self._sizes = {name: size for name, size in self._sizes.items() if _match(pattern, name)}
         return self
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the files in bytes, as the archive lists them."""
+        """Size of each file in bytes, as stated in the archive."""
         return dict(self._sizes)
 
     def read(self, name: str) -> bytes:
         """Returns the bytes of one member.
 
         Raises:
-            ArchiveError: If the member is damaged or above the limit.
+            ArchiveError: If the member is damaged, or exceeds the size limit.
         """
         with self._opened(name) as stream:
             return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
 
     def digest(self, name: str) -> str:
-        """Returns the SHA-256 of one member.
+        """Returns the SHA-256 checksum of one member.
 
         Raises:
             ArchiveError: If the member is damaged.
@@ -103,7 +108,9 @@ class Source(abc.ABC):
             return digest.hexdigest()
 
     def open(self, name: str) -> BinaryIO:
-        """Returns one member as an open file. Unzips a member whose name ends in `.gz`."""
+        """Returns one member as an open file. If the name ends in `.gz`, the member is
+        decompressed.
+        """
         content = self.read(name)
         if name.lower().endswith(".gz"):
             content = gunzip(content, f"{self.title}: {name}", self.limits)
@@ -113,7 +120,7 @@ class Source(abc.ABC):
         """Returns the bytes of one member. A file of an unpacked folder is memory-mapped.
 
         Raises:
-            ArchiveError: If the member is damaged or above the limit.
+            ArchiveError: If the member is damaged, or exceeds the size limit.
         """
         return self.read(name)
 
@@ -124,7 +131,8 @@ class Source(abc.ABC):
         title = f"{self.title}: {name}"
         if self.depth + 1 >= self.limits.nesting:
             raise ArchiveError(
-                f"{title}: more than {self.limits.nesting} archives are within each other."
+                f"{title} is nested too deeply: an archive may contain archives up to a depth of "
+                f"{self.limits.nesting}. Unpack the outer archive."
             )
         with self._opened(name) as stream:
             file = spooled(stream, self.limits.total_bytes, title)
@@ -138,7 +146,8 @@ class Source(abc.ABC):
             yield stream
 
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
-        """Returns the members whose names match a pattern. The groups of the pattern are the keys.
+        """Returns a dictionary of the members whose names match a pattern. The key of a member is
+        the tuple of the pattern's groups.
 
         A pattern without a slash must match the last part of a name. A pattern with slashes must
         match the whole name, or the name without its first folders: `(\\w+)/walk_(\\d+)\\.csv`
@@ -153,13 +162,15 @@ class Source(abc.ABC):
             if match and members.setdefault(match.groups(), name) is not name:
                 raise ArchiveError(
                     f"{self.title} holds the same recording twice: {members[match.groups()]} and "
-                    f"{name}. Keep one of the two folders."
+                    f"{name}. Remove one of the two folders."
                 )
         return members
 
     @abc.abstractmethod
     def _list(self) -> dict[str, int]:
-        """Returns name and size of each file. Refuses unsafe files and files above the limits."""
+        """Returns the name and size of each file. Refuses unsafe files and files that exceed the
+        limits.
+        """
 
     @abc.abstractmethod
     def _stream(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:

@@ -1,4 +1,4 @@
-"""Covariance matrices of recordings and of files, in double precision."""
+"""Functions that compute and check covariance matrices in double precision."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from tfds_builders.common.errors import FormatError
 
 JITTER = 1e-6
 ASYMMETRY = 1e-6  # fraction of the largest entry; rounding errors are smaller
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
-    """Returns the sample covariance of the channels, made positive definite.
+    """Returns the sample covariance of the channels, with `jitter` added to make it positive
+    definite.
 
     Args:
         sequence: Signal of shape (T, C).
         jitter: Amount added to the diagonal, as a fraction of the mean variance. Without jitter,
-            matrices of fewer than C + 1 steps or of dependent channels are singular.
+            the matrix is singular if the signal has fewer than C + 1 time steps or linearly
+            dependent channels.
         name: Name of the recording, for error messages.
 
     Returns:
@@ -38,16 +40,17 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
 
 
 def symmetric(matrix: np.ndarray, *, name: str) -> np.ndarray:
-    """Returns the matrix of a file as a symmetric float64 matrix. Does not check the eigenvalues.
+    """Converts a matrix from a file to a real symmetric float64 matrix. The function does not check
+    the eigenvalues.
 
     Args:
-        matrix: Square matrix of real or complex numbers. Imaginary parts must be mere rounding
-            errors.
+        matrix: Square matrix of real or complex numbers. The imaginary parts may differ from 0 only
+            by rounding errors.
         name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If the matrix is not square, finite and real, or is not symmetric within 1e-6
-            of its largest entry.
+        FormatError: If the matrix is not square, finite and real, or if it is not symmetric.
+            Entries may differ from the transpose by up to 1e-6 of the largest entry.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise FormatError(name, "", f"the shape {matrix.shape}", "a square matrix", _FIX)

@@ -1,4 +1,6 @@
-"""Division of people, or of people and videos, into splits that are the same on every machine."""
+"""Functions that divide people, or people and videos, into splits. The splits are the same on every
+machine.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +12,27 @@ from collections.abc import Iterable, Mapping
 def by_subject(
     ids: Iterable[str], fractions: Mapping[str, float], seed: int = 0, noun: str = "subject"
 ) -> dict[str, tuple[str, ...]]:
-    """Sorts people by a digest of their ids, and divides them into splits in this order.
+    """Sorts people by a hash of their ids, and divides the sorted people into splits.
 
     Sorting by `sha256(f"{seed}:{id}")` gives the same order on every version of Python. If a person
-    is added, only people at the borders between splits change their split.
+    is added, only people near a border between two splits move to another split.
 
     Args:
         ids: Ids of the people. Repeated ids count once.
-        fractions: Fraction of the people in each split, in order. The fractions add up to 1.
-        seed: Number that is hashed together with the id. Another seed gives another order.
-        noun: Noun for a divided item in error messages.
+        fractions: Dictionary from the name of each split to its fraction of the people. The
+            fractions add up to 1.
+        seed: Number that is hashed together with the id. Different seeds give different orders.
+        noun: Word for one person or item in error messages.
 
     Returns:
-        The ids of each split, in the order of the digest. Every split has at least one person.
+        The ids of each split, sorted by their hash. Every split has at least one person.
 
     Raises:
         ValueError: If the fractions do not add up to 1, or if there are fewer people than splits.
     """
     if abs(sum(fractions.values()) - 1) > 1e-9 or min(fractions.values()) <= 0:
         raise ValueError(
-            f"`fractions` must be positive and add up to 1. Received {dict(fractions)}."
+            f"Received `fractions` = {dict(fractions)}, expected positive numbers that add up to 1."
         )
     people = sorted(set(ids), key=lambda person: (_digest(seed, person), person))
     if len(people) < len(fractions):
@@ -48,22 +51,23 @@ def by_subject(
 def by_subject_and_video(
     keys: Iterable[tuple[str, str]], fractions: Mapping[str, float]
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Divides recordings of people who watch videos. No two splits share people or videos.
+    """Divides recordings of people who watch videos, so that no two splits share people or videos.
 
-    `by_subject` divides people and videos separately. Recordings of a person in one split who
-    watches a video of another split are left out. With two splits of equal size, about half of the
-    recordings are left out.
+    `by_subject` divides the people and, separately, the videos. If the person and the video of a
+    recording are in different splits, the recording is left out. With two splits of equal size,
+    about half of the recordings are left out.
 
     Args:
-        keys: Person and video of each recording.
-        fractions: Fraction of the people and of the videos in each split.
+        keys: Pair of the person's id and the video's id for each recording.
+        fractions: Dictionary from the name of each split to its fraction of the people, and also of
+            the videos.
 
     Returns:
-        The keys of each split, in their given order. Every split has at least one key.
+        The pairs of each split, in the same order as in `keys`. Every split has at least one pair.
 
     Raises:
-        ValueError: If there are too few people or videos, or if no person of a split watched a
-            video of that split.
+        ValueError: If there are too few people or videos, or if a split would be empty because none
+            of its people watched any of its videos.
     """
     keys = list(keys)
     people = by_subject((person for person, _ in keys), fractions)
@@ -75,8 +79,9 @@ def by_subject_and_video(
     empty = [split for split, recordings in splits.items() if not recordings]
     if empty:
         raise ValueError(
-            f"In {', '.join(empty)}, nobody saw a video of the same split: "
-            f"{len(keys)} recording(s) are too few for splits without common people and videos."
+            f"The split {', '.join(empty)} is empty, because none of its people watched any of its "
+            f"videos. {len(keys)} recording(s) are too few for splits that share no people and "
+            "no videos."
         )
     return splits
 

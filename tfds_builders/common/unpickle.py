@@ -1,9 +1,9 @@
-"""Safe reader of pickles with numbers, text and NumPy arrays. It runs no code of a pickle.
+"""Safe reader of pickles that contain numbers, text and NumPy arrays.
 
-The reader first checks the opcodes. It then loads the pickle with stand-ins for NumPy's objects,
-which only store the description of an array. `PickledArray.to_numpy` checks the type and the size,
-and then makes the array. NumPy's own functions would allocate as much memory as the shape in the
-pickle asks for.
+It does not run code from the pickle. The reader first checks the opcodes. It then loads the pickle
+with substitutes for NumPy's classes. The substitutes only store the description of an array.
+`PickledArray.to_numpy` checks the type and the size, and then makes the array. NumPy's own
+functions would allocate memory for any shape that the pickle states, without a check.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _ERRORS = (
     pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError, KeyError,
     OverflowError, MemoryError, RecursionError,
 )  # fmt: skip
-_EXPECTED = "a pickle with only numbers, text and NumPy arrays"
+_EXPECTED = "a pickle that contains only numbers, text and NumPy arrays"
 _FIX = "No code of the pickle was run. Get the file again from its official place."
 
 
 class PickledArray:
-    """Description of an array in a pickle."""
+    """Description of a NumPy array in a pickle, from which `to_numpy` makes the array."""
 
     def __setstate__(self, state):
         self.state = state
 
     def to_numpy(self, code: str, *, name: str, location: str) -> np.ndarray:
-        """Returns the array, which is read-only and keeps the byte order of the file.
+        """Returns the array. It is read-only, and has the byte order of the file.
 
         Args:
             code: The only accepted type, such as `"f8"`.
@@ -58,7 +58,10 @@ class PickledArray:
             FormatError: If the array has another type, or its shape does not fit the number of
                 bytes.
         """
-        expected = f"an array of {code} of at most {_MOST_AXES} axes, with all numbers of its shape"
+        expected = (
+            f"an array of type {code} with at most {_MOST_AXES} axes and as many bytes as its "
+            "shape needs"
+        )
         try:
             _, shape, dtype, fortran, raw = self.state
             raw = memoryview(raw.encode("latin1") if isinstance(raw, str) else raw)
@@ -68,7 +71,8 @@ class PickledArray:
             good = dtype.code == code and len(axes) == len(shape) <= _MOST_AXES
             good = good and math.prod(filter(None, axes)) <= _MOST_NUMBERS
         except _ERRORS:
-            raise FormatError(name, location, "no plain array", expected, _FIX) from None
+            received = "an object that is not a plain array"
+            raise FormatError(name, location, received, expected, _FIX) from None
         if not good or math.prod(axes) * kind.itemsize != len(raw):
             received = f"{len(raw):,} bytes of {quoted(dtype.code)} in {len(shape)} axes"
             raise FormatError(name, location, received, expected, _FIX)
@@ -86,8 +90,8 @@ class _DType:
 
 
 class _Reconstruct:
-    """Stand-in for NumPy's function `_reconstruct`. It is a class, because the opcode BUILD would
-    set attributes of a function.
+    """Substitute for NumPy's function `_reconstruct`. It is a class instead of a function, because
+    the opcode BUILD could set attributes of a function.
     """
 
     def __new__(cls, *_):
@@ -121,17 +125,18 @@ class _Reader(pickle.Unpickler):
 
 
 def unpickle(data: bytes, *, name: str) -> object:
-    """Reads a pickle of protocol 2 to 4. Pickles of Python 2 are read too.
+    """Reads a pickle with protocol 2, 3 or 4. Python 2 may have written the pickle.
 
     Args:
         data: Bytes of the pickle.
         name: Name of the file, for error messages.
 
     Returns:
-        Dicts, lists, tuples, numbers and text. Each array is a `PickledArray`.
+        The object in the pickle, made of dicts, lists, tuples, numbers and text. Each array in it
+        is a `PickledArray`.
 
     Raises:
-        FormatError: If the pickle has any other object or is damaged.
+        FormatError: If the pickle contains an object of another type, or is damaged.
     """
     _look_over(data, name)
     try:
@@ -143,14 +148,15 @@ def unpickle(data: bytes, *, name: str) -> object:
 def _look_over(data: bytes, name: str) -> None:
     """Checks the opcodes before the pickle is loaded.
 
-    Refuses opcodes that are not needed, objects that are not in the table, and lengths beyond the
-    end of the file. Refuses a tuple that is used twice and too many tuples: hashing deeply nested
-    tuples as keys of a dict takes endless time or crashes the process.
+    Raises an error for opcodes that are not needed, for objects that are not in `_RECORDERS`, and
+    for lengths that exceed the file. It also raises an error for too many tuples and for tuples
+    that are used twice. Otherwise a pickle could use deeply nested tuples as keys of a dict, whose
+    hashes take a very long time to compute or crash the process.
     """
     memo: set[int] = set()
     made = 0
     tuples: set[int] = set()
-    # opcode that made the object on top of the stack; no accepted opcode removes that object
+    # Opcode that made the object on top of the stack. No accepted opcode removes that object.
     top = ""
     for opcode, argument, position in _opcodes(data, name):
         received = ""
@@ -175,7 +181,7 @@ def _look_over(data: bytes, name: str) -> None:
 
 
 def _opcodes(data: bytes, name: str) -> Iterator[tuple[str, object, int]]:
-    """Yields name, argument and byte of each opcode."""
+    """Yields the name, the argument and the byte position of each opcode."""
     position = 0
     try:
         for opcode, argument, position in pickletools.genops(data):

@@ -1,4 +1,6 @@
-"""EEG of people watching music videos, with their ratings (DEAP, Koelstra2012)."""
+"""Data set with EEG of people who watch music videos, and their ratings of the videos (DEAP,
+Koelstra2012).
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,12 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Contents of a record.
+    """Configuration, which sets the contents of a record.
 
     Attributes:
-        covariance: Whether a record has a covariance matrix in place of the signals.
-        classes: Number of valence classes for the label, or None for records without a label.
+        covariance: Whether a record contains a covariance matrix instead of the signals.
+        classes: Number of classes into which the label divides the valence ratings, or None for
+            records without a label.
     """
 
     covariance: bool = True
@@ -59,7 +62,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Person(NamedTuple):
-    """A person, and the path of the file with the person's trials in the archive."""
+    """A person's id, and the path of the archive member with the trials of the person."""
 
     subject: str
     member: str
@@ -82,7 +85,7 @@ class Builder(RecordingsBuilder):
         *(
             Config(
                 name=f"cov32_valence{classes}",
-                description=f"`cov32` with labels: {classes} classes of the valence.",
+                description=f"`cov32` with labels that divide the valence into {classes} classes.",
                 classes=classes,
             )
             for classes in CLASSES
@@ -155,7 +158,9 @@ def examples_of(
 
 
 def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) -> dict:
-    """Returns the signals or the matrix of a trial, (channels, samples), and its label."""
+    """Returns the features of a trial, shape (channels, samples): its signals, or its matrix and
+    label.
+    """
     eeg = trial[: len(deap.CHANNELS)].T  # (samples, 32)
     if not config.covariance:
         return {
@@ -171,13 +176,14 @@ def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) 
 
 
 def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
-    """Returns the covariance of a trial without its baseline (Kim2020).
+    """Returns the covariance matrix of a trial, computed without the baseline (Kim2020).
 
-    The filter and the moving mean and variance start at the beginning of the baseline, so that they
-    have settled when the video begins.
+    The filter, the moving mean and the moving variance start at the beginning of the baseline.
+    Their initial values therefore have little effect when the video begins.
 
     Args:
-        eeg: EEG of the baseline followed by EEG during the video, shape (samples, 32).
+        eeg: EEG of the trial, shape (samples, 32). It begins with the baseline, and the EEG during
+            the video follows.
         name: Name of the trial, for errors.
 
     Returns:
@@ -191,7 +197,8 @@ def persons_of(source: Source) -> list[Person]:
     """Returns the people of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no person, or the file of a person exists twice.
+        ArchiveError: If the archive contains no file of a person, or if it contains the file of a
+            person twice.
     """
     members = source.index(r"(s\d\d)\.dat")
     if not members:

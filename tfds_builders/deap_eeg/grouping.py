@@ -1,4 +1,4 @@
-"""Division of DEAP's continuous ratings, from 1 to 9, into classes."""
+"""Functions that divide the continuous ratings of DEAP, from 1 to 9, into classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LOWEST, HIGHEST = 1, 9
 
 
 def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
-    """Divides the range of ratings into parts of equal width, and returns the part of each rating.
+    """Divides the range from 1 to 9 into parts of equal width, and returns the part of each rating.
 
     A rating on the border between two parts belongs to the lower part.
 
@@ -27,15 +27,15 @@ def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
 
 
 def by_rounding(ratings: np.ndarray, classes: int) -> np.ndarray:
-    """Rounds each rating to a whole number, and returns its class (Kim2020).
+    """Rounds each rating to a whole number, and returns the class of this number (Kim2020).
 
-    With three classes, the classes are the ratings 1 to 3, 4 to 6 and 7 to 9.
+    If `classes` is 3, the classes are the numbers 1 to 3, 4 to 6 and 7 to 9.
 
     Args:
-        ratings: Ratings from 1 to 9. A rating halfway between two numbers is rounded to the even
-            one.
-        classes: Number of classes. If this number divides 9, all classes have the same number of
-            ratings.
+        ratings: Ratings from 1 to 9. A rating halfway between two whole numbers is rounded to the
+            even number.
+        classes: Number of classes. If 9 is a multiple of `classes`, all classes contain equally
+            many whole numbers.
 
     Returns:
         Number of the class of each rating, from 0 to `classes` - 1, int64.

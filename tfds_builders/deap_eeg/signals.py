@@ -12,15 +12,16 @@ SMALLEST = 1e-4
 def band_pass(
     signal: np.ndarray, rate_hz: float, low_hz: float = LOW_HZ, high_hz: float = HIGH_HZ
 ) -> np.ndarray:
-    """Filters each channel by a Butterworth band-pass of order 3, forwards only.
+    """Filters each channel with a causal Butterworth band-pass filter of order 3.
 
-    The filter starts in the steady state of the first sample, so an offset causes no transient.
+    The filter starts in the steady state for the first sample, so a constant offset does not cause
+    a transient.
 
     Args:
         signal: Samples of shape (T, channels).
         rate_hz: Samples per second, more than `2 * high_hz`.
-        low_hz: Lower edge of the band, at which the power is halved.
-        high_hz: Upper edge of the band, at which the power is halved.
+        low_hz: Lower edge of the band. The filter halves the power at this frequency.
+        high_hz: Upper edge of the band. The filter halves the power at this frequency.
 
     Returns:
         Filtered samples of shape (T, channels), float64, in the unit of the signal.
@@ -37,14 +38,17 @@ def moving_standardization(
 ) -> np.ndarray:
     """Subtracts an exponential moving mean and divides by a moving standard deviation.
 
-    For each channel, m_t = u x_t + (1 - u) m_{t-1}, v_t = u (x_t - m_t)^2 + (1 - u) v_{t-1}, and
-    the result is (x_t - m_t) / max(sqrt(v_t), smallest) (Schirrmeister2017).
+    For each channel, the moving mean is m_t = u x_t + (1 - u) m_{t-1} and the moving variance is
+    v_t = u (x_t - m_t)^2 + (1 - u) v_{t-1}. The result is (x_t - m_t) / max(sqrt(v_t), smallest)
+    (Schirrmeister2017).
 
     Args:
         signal: Samples of shape (T, channels).
-        warm_up: Number of first samples whose mean and variance are the initial m and v.
+        warm_up: Number of samples at the beginning. Their mean and variance are the initial values
+            of m and v.
         update: Weight u of a new sample.
-        smallest: Smallest divisor, in the unit of the signal, so that a constant channel becomes 0.
+        smallest: Smallest divisor, in the unit of the signal. Because of this limit, a constant
+            channel becomes 0.
 
     Returns:
         Standardized samples of shape (T, channels), float64, without unit.
@@ -58,7 +62,7 @@ def moving_standardization(
 def _moving(signal: np.ndarray, start: np.ndarray, update: float) -> np.ndarray:
     """Returns the exponential moving mean of each channel, shape (T, channels).
 
-    `start` is the mean before the first sample.
+    `start` is the initial value of the mean, before the first sample.
     """
     from scipy.signal import lfilter
 

@@ -1,4 +1,6 @@
-"""Gaze of both eyes of people watching films, with 30 samples per second (DIEM, Mital2011)."""
+"""Data set with the gaze of people who watch films, recorded for both eyes at 30 samples per second
+(DIEM, Mital2011).
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ WANTED = Wanted(
 
 
 class Recording(NamedTuple):
-    """A recording: the parts of its file name, and the path of the file in the archive."""
+    """One recording, described by the parts of its file name and the path of the file in the
+    archive.
+    """
 
     subject: str
     letter: str  # `b` means the second tracker file of the person
@@ -69,11 +73,11 @@ class Recording(NamedTuple):
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Division into splits.
+    """Configuration, which sets how recordings are divided into splits.
 
     Attributes:
-        divided: Whether recordings are divided into splits so that training and test share neither
-            people nor films. If False, all recordings are in `train`.
+        divided: If True, recordings are divided so that `train` and `test` share neither people nor
+            films. If False, all recordings are in `train`.
     """
 
     divided: bool = True
@@ -153,7 +157,7 @@ def recordings_of(source: Source) -> list[Recording]:
 
     Raises:
         ArchiveError: If the archive has no recording, if the name of a recording does not match the
-            film of its folder, or if a person saw a film twice.
+            film of its folder, or if a recording occurs twice.
     """
     matches = filter(None, map(_MEMBER.fullmatch, source.names))
     recordings = sorted(_recording(match, source) for match in matches)
@@ -169,7 +173,7 @@ def recordings_of(source: Source) -> list[Recording]:
         if member is not recording.member:
             raise ArchiveError(
                 f"{source.title} holds the same recording twice: {member} and {recording.member}. "
-                "Keep one of the two."
+                "Remove one of the two."
             )
     return recordings
 
@@ -179,9 +183,9 @@ def _recording(member: re.Match, source: Source) -> Recording:
     match = _STEM.fullmatch(stem)
     if match is None or match[4] != folder:
         raise ArchiveError(
-            f"{source.title}: {quoted(member[0])} is not a recording of DIEM. Recordings are named "
-            "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, with "
-            "<name>_<width>x<height> as <video>. Remove the file."
+            f"{source.title}: {quoted(member[0])} is not a recording of DIEM, expected a name such "
+            "as <video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, in which "
+            "<video> is <name>_<width>x<height>. Remove the file."
         )
     subject, letter, place, video, width, height = match.groups()
     return Recording(subject, letter, video, int(place), int(width), int(height), member[0])
@@ -190,7 +194,8 @@ def _recording(member: re.Match, source: Source) -> Recording:
 def split_people_and_films(
     recordings: list[Recording], source: Source
 ) -> dict[str, list[Recording]]:
-    """Divides recordings into splits that share no people. `test` shares no films with the others.
+    """Divides recordings into splits that share no people. The films of `test` are not in the other
+    splits.
 
     Raises:
         ArchiveError: If a split is empty.
@@ -214,7 +219,8 @@ def split_people_and_films(
         for split, kept_keys in keys.items()
     }
     log.warning(
-        "%s: kept %d of %d recordings. In the others, people watch films of the other half.",
+        "%s: kept %d of %d recordings. In the others, the person and the film are in different "
+        "halves.",
         source.title, sum(map(len, splits.values())), len(recordings),
     )  # fmt: skip
     return splits

@@ -6,7 +6,9 @@ from tfds_builders.diem_gaze import diem_gaze_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares `protocol` from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares the config `protocol` from `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = diem_gaze_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["protocol"]  # `all` has another split

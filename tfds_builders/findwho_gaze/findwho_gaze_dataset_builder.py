@@ -1,4 +1,4 @@
-"""Fixations of people who watch videos with several faces (Xu2018)."""
+"""Data set with the fixations of people who watch videos that show several faces (Xu2018)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Builder(RecordingsBuilder):
         counts = {"people": (len(subjects), SUBJECTS), "videos": (len(videos), VIDEOS)}
         self.warn_of_part(source, "the official file", counts, divided=counts)
         log.warning(
-            "%s: kept %d of %d lists. In the others, people watch videos of another split.",
+            "%s: kept %d of %d lists. In the others, the person and the video are in different "
+            "splits.",
             source.title, sum(map(len, splits.values())), len(lists),
         )  # fmt: skip
         return Plan(
@@ -109,10 +110,11 @@ def examples_of(recording, repeats: Repeats | Contents) -> Iterator[Example]:
 
 
 def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
-    """Returns the fixations by subject and video. A key is a pair of texts such as `("1", "002")`.
+    """Returns a dictionary with the list of fixations for each pair of subject and video. An
+    example of a key is `("1", "002")`.
 
     Raises:
-        ArchiveError: If the file is missing or exists twice.
+        ArchiveError: If the archive does not contain the file, or contains it twice.
     """
     member = source.index(r"video_database\.mat").get(())
     if member is None:
@@ -122,6 +124,6 @@ def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
     table = fixations.parse(source.open(member), name=member)
     if table.strays:
         log.warning(
-            "%s: left out %d rows of fixations without a person.", source.title, table.strays
+            "%s: left out %d fixations that do not state a person.", source.title, table.strays
         )
     return {(str(subject), f"{video:03d}"): rows for (subject, video), rows in table.lists.items()}

@@ -6,7 +6,7 @@ from tfds_builders.findwho_gaze import findwho_gaze_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares the set from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares the data set from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     DATASET_CLASS = findwho_gaze_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

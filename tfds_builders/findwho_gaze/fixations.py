@@ -1,5 +1,5 @@
-"""Parser of the fixations in `video_database.mat` (Xu2018), which has a list per person and
-video.
+"""Parser of the file `video_database.mat` (Xu2018), which contains a list of fixations for each
+person and video.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COLUMNS = (
     "SubjectIndex", "VideoIndex", "Timestamp", "GazeDuration", "FixationPointX", "FixationPointY",
 )  # fmt: skip
 _LARGEST = 2**24  # float32 represents whole numbers up to this one exactly
-_FIX = "The file seems to be cut or edited, or it belongs to another data set. Get it again."
+_FIX = "The file seems to be incomplete or edited, or it belongs to another data set. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,10 +25,11 @@ class Fixations:
     """Fixations of all people.
 
     Attributes:
-        lists: Mapping from (subject, video), both counted from 1, to an array (N, 4) float32. Its
-            columns are milliseconds from the start of the video, duration in milliseconds, x and y
-            in pixels. Its rows are in the order of time.
-        strays: Number of rows without a person. These rows are left out.
+        lists: Mapping from (subject, video) to an array (N, 4) float32. Subjects and videos are
+            numbered from 1. The columns of the array are the start in milliseconds from the
+            beginning of the video, the duration in milliseconds, and x and y in pixels. The rows
+            are sorted by time.
+        strays: Number of rows that do not state a person. The lists do not contain these rows.
     """
 
     lists: dict[tuple[int, int], np.ndarray]
@@ -43,10 +44,11 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
         name: Name of the file, for error messages.
 
     Returns:
-        The lists, sorted by subject and video. Rows of one list need not be adjacent in the file.
+        The lists, sorted by subject and video. The rows of a list may be at several places in the
+        file.
 
     Raises:
-        FormatError: If a variable or column is missing, or a value is not a whole number.
+        FormatError: If a variable or column is missing, or if a value is not a whole number.
     """
     value = mat5.parse(file, name=name, variables=(VARIABLE,))[VARIABLE]
     if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
@@ -54,7 +56,7 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
     rows, fields = (_field(value[0], field, name) for field in ("fixdata", "fixdata_fields"))
     _check_columns(fields, name)
     where = f"{VARIABLE}.fixdata"
-    # signed, so that differences do not wrap around
+    # a signed type, so that differences of unsigned numbers do not overflow
     rows = mat5.table(rows, len(COLUMNS), name=name, location=where).astype(np.float64)
     _check_rows(rows, name, where)
     of_people = rows[rows[:, 0] > 0]
@@ -92,5 +94,5 @@ def _check_rows(rows: np.ndarray, name: str, where: str) -> None:
         at = int(np.argmin(fits))
         raise FormatError(
             name, f"{where}, row {at + 1}", quoted(rows[at].tolist()),
-            "whole numbers from 0, VideoIndex from 1", _FIX,
+            "whole numbers of at least 0, and a VideoIndex of at least 1", _FIX,
         )  # fmt: skip

@@ -1,4 +1,6 @@
-"""Walks of 38 people with a phone in the trouser pocket (GaitAuth, Hoang2015)."""
+"""Data set with walks of 38 people who carry a phone in their trouser pocket (GaitAuth,
+Hoang2015).
+"""
 
 from __future__ import annotations
 
@@ -49,17 +51,18 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Times of the samples.
+    """Configuration, which sets the times of the samples.
 
     Attributes:
-        rate_hz: Samples per second, a divisor of 1,000; None for the uneven times of the file.
+        rate_hz: Samples per second after resampling. The rate must be a divisor of 1,000. If None,
+            records have the uneven times of the file.
     """
 
     rate_hz: int | None = None
 
 
 class Recording(NamedTuple):
-    """A walk: the parts of its file name, and the path of the file in the archive."""
+    """One walk, described by the parts of its file name and the path of the file in the archive."""
 
     subject: str
     sex: str
@@ -129,7 +132,7 @@ class Builder(RecordingsBuilder):
 def examples_of(
     recording: Recording, _: object, source: Source, placed: dict[str, Place], rate_hz: int | None
 ) -> Iterator[Example]:
-    """Yields the example of a walk, or of each part of the walk between two gaps."""
+    """Yields one example for a walk, or one example for each part of the walk between two gaps."""
     place = placed[recording.key]
     for key, time_ms, sequence in _parts(source, recording, rate_hz):
         yield (
@@ -149,7 +152,7 @@ def examples_of(
 def _parts(
     source: Source, recording: Recording, rate_hz: int | None
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yields key, times and samples of the walk, or of each sufficiently long part of the walk."""
+    """Yields the key, times and samples of the walk, or of each part that is long enough."""
     walk = _walk(source, recording)
     if rate_hz is None:
         yield recording.key, walk.time_ms, walk.sequence
@@ -166,8 +169,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the walks of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no walk, if a file name is not the name of a walk, or if
-            the names state two sexes for one person.
+        ArchiveError: If the archive has no walk, if a file does not have the name of a walk, or if
+            the file names state two sexes for the same person.
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:
@@ -179,15 +182,15 @@ def recordings_of(source: Source) -> list[Recording]:
     odd = sorted(set(files) - set(members.values()))
     if odd:
         raise ArchiveError(
-            f"{source.title}: {quoted(odd[0])} is not a walk of GaitAuth. Walks are named "
-            f"ID<nn>_<F|M>_<session>_[NexusOne]{_SENSOR}_<n>.txt. Keep only what DATASET holds."
+            f"{source.title}: {quoted(odd[0])} is not a walk of GaitAuth. The names of walks are "
+            f"ID<nn>_<F|M>_<session>_[NexusOne]{_SENSOR}_<n>.txt. Remove the file."
         )
     sexes: dict[str, str] = {}
     for subject, sex, *_ in members:
         if sexes.setdefault(subject, sex) != sex:
             raise ArchiveError(
-                f"{source.title}: {subject} has walks of a man and of a woman. Get the archive "
-                "again, or keep only those with the right letter."
+                f"{source.title}: {subject} has walks with the letter F and walks with the letter "
+                "M. Get the archive again, or keep only the walks with the correct letter."
             )
     return [
         Recording(subject, SEXES[sex], session, sequence, member)
@@ -196,10 +199,11 @@ def recordings_of(source: Source) -> list[Recording]:
 
 
 def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
-    """Returns the place of each walk among the walks of the person, by key.
+    """Returns the numbers of each walk, its sitting and its day, in a dictionary from the key of
+    the walk.
 
     Raises:
-        ArchiveError: If two people have the same samples, because the label of one of them must be
+        ArchiveError: If two people have walks with the same samples. One of the two labels must be
             wrong.
         FormatError: If a walk cannot be read.
     """

@@ -6,7 +6,9 @@ from tfds_builders.gaitauth_walks import gaitauth_walks_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares both configs from `dummy_data/`, reads them, and checks tags, names and splits."""
+    """Prepares both configs from the files in `dummy_data/`, reads them, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = gaitauth_walks_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

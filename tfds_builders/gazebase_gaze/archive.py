@@ -1,5 +1,5 @@
-"""Archive of GazeBase: the visits of people, packed or unpacked, and the recordings of each
-visit.
+"""Reader of the archive of GazeBase, which contains one packed or unpacked folder for each visit of
+a person.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ WANTED = Wanted(
 
 
 class Visit(NamedTuple):
-    """Recordings of one person in one round.
+    """One visit, which consists of the recordings of one person in one round.
 
     Attributes:
-        members: Path of the archive of the visit, or paths of the recordings if it was unpacked.
+        members: List with the path of the visit's archive. If this archive was unpacked, list of
+            the paths of the recordings.
     """
 
     subject: str
@@ -47,7 +48,7 @@ class Visit(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """A recording: the parts of its file name, and the bytes of the file."""
+    """One recording, described by the parts of its file name and the bytes of the file."""
 
     subject: str
     round: int
@@ -65,7 +66,8 @@ def visits_of(source: Source) -> list[Visit]:
     """Returns the visits of an archive, in the order of subjects and rounds.
 
     Raises:
-        ArchiveError: If the archive has no visit, or a visit exists both packed and unpacked.
+        ArchiveError: If the archive has no visit, or if it contains a visit both packed and
+            unpacked.
     """
     visits: dict[tuple[str, int], list[str]] = {}
     packed = source.index(_VISIT)
@@ -75,7 +77,7 @@ def visits_of(source: Source) -> list[Visit]:
         if (number, subject) in packed:
             raise ArchiveError(
                 f"{source.title} holds round {number} of {subject} twice: "
-                f"{packed[number, subject]} and {member}. Keep one of the two."
+                f"{packed[number, subject]} and {member}. Remove one of the two."
             )
         visits.setdefault((subject, int(number)), []).append(member)
     if not visits:
@@ -87,10 +89,10 @@ def visits_of(source: Source) -> list[Visit]:
 
 
 def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:
-    """Reads the recordings of a visit. They are recordings of one task or of all tasks.
+    """Reads the recordings of a visit, for the given task or, if `task` is None, for all tasks.
 
     Raises:
-        ArchiveError: If a visit's archive holds a recording of another visit.
+        ArchiveError: If the archive of a visit contains a recording of another visit.
     """
     for member in visit.members:
         if not member.endswith(".zip"):
@@ -100,8 +102,9 @@ def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Re
         for recording in _read(inner, sorted(inner.index(_RECORDING).values()), task):
             if (recording.subject, recording.round) != (visit.subject, visit.round):
                 raise ArchiveError(
-                    f"{recording.name} is a recording of round {recording.round} of "
-                    f"{recording.subject}, in the archive of another visit. Get the archive again."
+                    f"{recording.name} is in the archive of another visit, because it is a "
+                    f"recording of {recording.subject} in round {recording.round}. Get the archive "
+                    "again."
                 )
             yield recording
         inner.close()

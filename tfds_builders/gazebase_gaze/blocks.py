@@ -1,4 +1,4 @@
-"""Downsampling of gaze by averaging over short blocks of time."""
+"""Function that downsamples gaze by averaging the samples in short blocks of time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def block_means(
         step_ms: Length of a block in milliseconds. Blocks begin at multiples of this length.
 
     Returns:
-        Start times of all blocks from the block of the first sample to the block of the last
-        sample, (N,) int32. Means of the blocks, (N, channels) float32, which are NaN if no sample
-        of a block is valid. Whether a block has a valid sample, 1 or 0, (N,) uint8.
+        Tuple of three arrays. The start times of the blocks, shape (N,) int32, run from the block
+        of the first sample to the block of the last sample. The means of the blocks, shape (N,
+        channels) float32, are NaN for blocks without valid samples. The last array, shape (N,)
+        uint8, is 1 for blocks with a valid sample and 0 for all other blocks.
 
     >>> time_ms, gaze = np.array([8, 9, 10, 31]), np.array([[1.0], [3], [9], [5]])
     >>> starts_ms, means, valid = block_means(time_ms, gaze, np.array([1, 1, 0, 1]), 10)

@@ -1,4 +1,4 @@
-"""Gaze of 322 people in seven tasks over 37 months (GazeBase, Griffith2021)."""
+"""Data set with the gaze of 322 people in seven tasks over 37 months (GazeBase, Griffith2021)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ DEVICE = "EyeLink 1000"
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Task and rate of the records.
+    """Configuration, which sets the task and the sampling rate of the records.
 
     Attributes:
         task: A key of `archive.TASKS`, or None for all tasks.
-        rate_hz: Samples per second: 1000 for the recorded samples, or a divisor of 1000 for means
-            over blocks of samples.
+        rate_hz: Samples per second. 1000 keeps the recorded samples. With a divisor of 1000,
+            records have means over blocks of samples.
     """
 
     task: str | None = None
@@ -98,7 +98,7 @@ class Builder(RecordingsBuilder):
         self.warn_of_part(source, "GazeBase", counts, divided=divided_counts)
         if "test" not in subjects:
             log.warning(
-                "%s: no person has a round from %d on, so the split `test` is left out.",
+                "%s: nobody came to round %d or later, so the split `test` is left out.",
                 self.name, LATE_ROUND,
             )  # fmt: skip
         return Plan(
@@ -120,8 +120,8 @@ def examples_of(
     """Yields the examples of a visit.
 
     Raises:
-        ArchiveError: If the archive of the visit holds another visit, or two people have the same
-            recording.
+        ArchiveError: If the archive of the visit contains a recording of another visit, or if two
+            people have the same recording.
         FormatError: If a recording cannot be read.
     """
     for recording in archive.recordings_of(source, visit, config.task):
@@ -154,16 +154,18 @@ def _resampled(gaze: gazebase.Recording, rate_hz: int) -> tuple[np.ndarray, np.n
 
 
 def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tuple[str, ...]]:
-    """Divides people into splits. People who came to a late round are in `test`.
+    """Divides people into splits.
 
-    The recordings of these people span the longest time.
+    People who came to round `LATE_ROUND` or later are in `test`, because their recordings span the
+    longest time.
 
     Args:
         visits: The visits.
         title: Name of the archive.
 
     Returns:
-        The people of each split. The split `test` is missing if nobody came to a late round.
+        Ids of the people in each split. The split `test` is missing if nobody came to round
+        `LATE_ROUND` or later.
 
     Raises:
         ArchiveError: If too few people remain for `train` and `validation`.
@@ -174,8 +176,8 @@ def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tupl
         rounds = ", ".join(map(str, sorted({visit.round for visit in visits})))
         raise ArchiveError(
             f"{title} holds round {rounds}. {len(late)} people came to round {LATE_ROUND} or later "
-            f"and are in `test`. {len(early)} people did not, but `train` and `validation` need at "
-            f"least {len(FRACTIONS)} of them. Add Round_1, which has all {SUBJECTS} people. "
+            f"and are in `test`. {len(early)} people remain for `train` and `validation`, which "
+            f"need at least {len(FRACTIONS)}. Add Round_1, which has all {SUBJECTS} people. "
             f"{archive.GET}"
         )
     splits = by_subject(early, FRACTIONS)

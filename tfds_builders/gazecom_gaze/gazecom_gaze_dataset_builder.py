@@ -1,4 +1,6 @@
-"""Gaze of people watching natural movies, at 250 Hz (GazeCom, Dorr2010)."""
+"""Data set with the gaze of people who watch natural movies, recorded at 250 Hz (GazeCom,
+Dorr2010).
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,11 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Times of the samples.
+    """Configuration, which sets the times of the samples.
 
     Attributes:
-        resampled: Whether the samples are resampled to an even rate of 250 Hz. If False, they have
-            the times of the file.
+        resampled: Whether the builder resamples the recordings to evenly spaced times at 250 Hz. If
+            False, samples have the times of the file.
     """
 
     resampled: bool = False
@@ -76,8 +78,8 @@ class Builder(RecordingsBuilder):
         Config(name="natural_movies", description="Samples of the files, at uneven times."),
         Config(
             name="uniform",
-            description="Gaze resampled to an even rate of 250 Hz. It is NaN if the eye "
-            "tracker lost the eye.",
+            description="Gaze resampled to evenly spaced times at 250 Hz. Values are NaN if the "
+            "eye tracker lost the eye.",
             resampled=True,
         ),
     ]
@@ -139,12 +141,12 @@ def _resampled(recording: dict) -> dict:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of the natural movies.
 
-    The other folders of the archive hold recordings of trailers, still images and repeated
-    viewings. These recordings are left out.
+    The function ignores the other folders of the archive. They contain recordings of trailers,
+    still images and repeated movies.
 
     Raises:
-        ArchiveError: If the archive has no recording, if a file has another name than recordings
-            have, or if a recording exists twice.
+        ArchiveError: If the archive has no recording, if a file does not have the name of a
+            recording, or if a recording occurs twice.
     """
     members: dict[tuple[str, str], str] = {}
     for member in source.names:
@@ -154,13 +156,13 @@ def recordings_of(source: Source) -> list[Recording]:
         match = _NAME.fullmatch(name)
         if match is None:
             raise ArchiveError(
-                f"{source.title}: {quoted(member)} is not a recording of GazeCom, named "
-                "<SUBJECT>_<movie>.coord with three characters per subject. Remove it."
+                f"{source.title}: {quoted(member)} is not a recording of GazeCom, expected a name "
+                "<SUBJECT>_<movie>.coord with three characters for the subject. Remove the file."
             )
         if members.setdefault(match.groups(), member) is not member:
             raise ArchiveError(
                 f"{source.title} holds the same recording twice: {members[match.groups()]} and "
-                f"{member}. Keep one of the two folders."
+                f"{member}. Remove one of the two folders."
             )
     if not members:
         names = source.first_names

@@ -1,4 +1,6 @@
-"""Resampling of GazeCom's recordings, whose samples are 1 to 100 ms apart, to an even rate."""
+"""Function that resamples the recordings of GazeCom, whose samples are 1 to 100 ms apart, to evenly
+spaced times.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ LONGEST_GAP_US = 20_000
 def uniform(
     time_us: np.ndarray, sequence: np.ndarray, confidence: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Resamples gaze to 250 Hz, linearly between neighboring samples.
+    """Resamples gaze to 250 Hz by linear interpolation between neighboring samples.
 
-    A value is NaN if one of its neighbors has confidence 0, or if the neighbors are more than 20 ms
-    apart, as in a blink. At the time of a sample, the value is that sample.
+    If a neighboring sample has confidence 0, the value is NaN. It is also NaN if the neighboring
+    samples are more than 20 ms apart, as in a blink. At the time of a sample, the value is this
+    sample.
 
     Args:
         time_us: Increasing times in microseconds, shape (T,).
@@ -22,8 +25,9 @@ def uniform(
         confidence: 1 if the tracker saw the eye, else 0, shape (T,).
 
     Returns:
-        Even times from the first sample until at most the last sample, shape (N,), int64, and
-        positions, shape (N, 2), float32.
+        Evenly spaced times in microseconds, shape (N,) int64, and positions, shape (N, 2) float32.
+        The first time is the time of the first sample. The last time is not later than the last
+        sample.
 
     >>> time_us, gaze = np.array([0, 5_000, 10_000]), np.array([[0, 0], [10, 5], [20, 10]])
     >>> grid_us, positions = uniform(time_us, gaze, np.array([1, 1, 0]))

@@ -1,4 +1,4 @@
-"""Clips of HDM05 in an archive, and the skeletons of their actors."""
+"""Functions that find the clips of HDM05 in an archive and read the skeletons of the actors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """A clip: actor, motion and take, and the paths of its files in the archive."""
+    """One clip, described by its actor, motion and take, and by the paths of its files in the
+    archive.
+    """
 
     actor: str
     motion: str
@@ -66,7 +68,8 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of actors, motions and takes.
 
     Raises:
-        ArchiveError: If the archive has no clip, or if a clip has another rate or no skeleton.
+        ArchiveError: If the archive has no clip, or if a clip has another frame rate or no
+            skeleton.
     """
     members = source.index(_CLIP)
     if not members:
@@ -83,14 +86,14 @@ def clips_of(source: Source) -> list[Clip]:
     for (actor, motion, take, rate), name in sorted(members.items()):
         if int(rate) != RATE_HZ:
             raise ArchiveError(
-                f"{source.title}: {name} has {rate} frames per second, expected {RATE_HZ}. Take "
-                "the clips as HDM05 offers them."
+                f"{source.title}: {name} has {rate} frames per second, expected {RATE_HZ}. Use "
+                "the unchanged files of HDM05."
             )
         skeleton = skeletons.get((name.rpartition("/")[0], actor))
         if skeleton is None:
             raise ArchiveError(
                 f"{source.title}: {name} has no skeleton HDM_{actor}.asf in its folder. Unpack the "
-                "archive again, or copy that actor's .asf there."
+                "archive again, or copy the .asf file of that actor into the folder."
             )
         clips.append(Clip(actor, motion, take, name, skeleton))
     return clips
@@ -100,7 +103,7 @@ def skeleton_of(source: Source, clip: Clip) -> asf.Skeleton:
     """Returns the skeleton of a clip.
 
     Raises:
-        FormatError: If the skeleton cannot be read, or if its joints differ from those of HDM05.
+        FormatError: If the skeleton cannot be read, or if its joints are not the joints of HDM05.
     """
     skeleton = asf.parse(source.open(clip.asf), name=clip.asf)
     odd = {*skeleton.joints, *skeleton.channels} ^ {*JOINTS, *ANGLES}

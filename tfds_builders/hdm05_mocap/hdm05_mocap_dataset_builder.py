@@ -1,4 +1,6 @@
-"""Motion capture of five actors in clips with one motion each (HDM05, Mueller2007)."""
+"""Data set of motion capture clips. Each clip shows one motion by one of five actors (HDM05,
+Mueller2007).
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,11 @@ CONFIGS = {"sequences": WANTED, "spd93": WANTED, **packs.PACKS}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Contents of a record.
+    """Configuration, which sets the contents of a record.
 
     Attributes:
-        jitter: Amount added to the diagonal of the covariance matrix of a clip, as a fraction of
-            the mean variance. None for sequences and for matrices from files.
+        jitter: Amount that is added to the diagonal of a clip's covariance matrix, as a fraction of
+            the mean variance. None for configs with sequences or with matrices from files.
     """
 
     jitter: float | None = None
@@ -56,7 +58,8 @@ class Builder(RecordingsBuilder):
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
-        "2.0.0": "`session`, `day` and `device`; `actor` is `subject`. Matrices from files.",
+        "2.0.0": "Adds `session`, `day` and `device`. `actor` is now `subject`. Adds the configs "
+        "with matrices from files.",
         "1.0.0": "First release.",
     }
     ABOUT = About(
@@ -85,7 +88,7 @@ class Builder(RecordingsBuilder):
 
     @property
     def is_pack(self) -> bool:
-        """True if the config's matrices come from files."""
+        """Whether the records of the config are matrices that the archive contains."""
         return self.builder_config.name in packs.PACKS
 
     def features(self) -> dict:
@@ -154,7 +157,7 @@ class Builder(RecordingsBuilder):
 
 
 def _smallest_eigenvalues_logged(examples, repeats: Repeats) -> Iterator[Example]:
-    """Yields the examples. At the end, logs the number of matrices that are not positive
+    """Yields the examples. At the end, the function logs how many matrices are not positive
     definite.
     """
     smallest = []
@@ -180,7 +183,7 @@ def matrix_examples(
 
 
 class ClipReader:
-    """Function object that reads clips and caches skeletons.
+    """Callable object that reads clips and keeps the skeletons that it has read.
 
     Args:
         source: The archive.

@@ -6,7 +6,9 @@ from tfds_builders.hdm05_mocap import hdm05_mocap_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares the configs from `dummy_data/`, reads them, and checks tags, names and splits."""
+    """Prepares the configs from the files in `dummy_data/`, reads them, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = hdm05_mocap_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

@@ -1,4 +1,4 @@
-"""Forward kinematics: positions of the joints from their angles."""
+"""Forward kinematics, which computes the positions of joints from their angles."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from tfds_builders.parsers.asf import ROOT, ROTATIONS, Skeleton
 
 
 def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
-    """Computes the positions of the root and of the end of each bone.
+    """Computes the position of the root, and the position of the end of each bone.
 
-    A bone rotates about its own axes C. The frame of the bone is `R_parent C M C'`, in which M is
-    the rotation of the motion. The end of the bone is the end of its parent plus the frame times
-    the offset at rest. Rotations are about the fixed axes x, y and z, in this order.
+    Each bone has its own axes C, and rotates about them by the rotation M of the motion. The
+    orientation of the bone is `R_parent C M C'`, in which `R_parent` is the orientation of the
+    parent bone. The end of the bone is the end of the parent bone plus the orientation times the
+    bone's offset at rest. Rotations are about the fixed axes x, y and z, in this order.
 
     Args:
         skeleton: Bones of the person.
-        motion: Angles of the joints.
+        motion: Angles of the joints in each frame.
 
     Returns:
         Positions in meters, shape (frames, joints, 3), float64. The joints are in the order of
@@ -39,8 +40,8 @@ def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
 
 
 def _about(axis: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Returns the matrices C M C', shape (frames, 3, 3), from the angles (3,) of C and (frames,
-    3) of M.
+    """Returns the matrices C M C', shape (frames, 3, 3). `axis`, shape (3,), holds the angles of C,
+    and `turn`, shape (frames, 3), holds the angles of M.
     """
     frame = rotation(axis)
     return frame @ rotation(turn) @ frame.T
@@ -50,7 +51,7 @@ def rotation(degrees: np.ndarray) -> np.ndarray:
     """Returns matrices (..., 3, 3) that rotate about the fixed axes x, y and z, in this order.
 
     Args:
-        degrees: Angles, shape (..., 3).
+        degrees: Angles in degrees, shape (..., 3).
     """
     (sx, sy, sz), (cx, cy, cz) = (
         f(np.radians(np.moveaxis(degrees, -1, 0))) for f in (np.sin, np.cos)

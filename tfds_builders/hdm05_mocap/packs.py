@@ -1,7 +1,8 @@
-"""Covariance matrices of HDM05 as two papers on SPD networks published them.
+"""Reader of covariance matrices of HDM05 that the authors of two papers on SPD networks published.
 
-`spd_eth` (Huang2017): `HDM05_SPDData/feature/<motion>/<file>.mat`, variable `Y1`, 93 x 93.
-`spd_brooks117` (Brooks2019): `<...>_<label>.npy`, 93 x 93, labels 0 to 116, real or complex.
+The archive `spd_eth` (Huang2017) has files `HDM05_SPDData/feature/<motion>/<file>.mat` with the
+variable `Y1`, a matrix of shape (93, 93). The archive `spd_brooks117` (Brooks2019) has files
+`<...>_<label>.npy` with a real or complex matrix of shape (93, 93). Its labels are 0 to 116.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ PACKS = {
 
 
 class Matrix(NamedTuple):
-    """A matrix of a published archive: its key, its motion as the archive names it, and its
-    file.
+    """One matrix of a published archive, with its key, the name of its motion in the archive, and
+    its file.
     """
 
     key: str
@@ -61,7 +62,7 @@ def matrices_of(source: Source, pack: str) -> list[Matrix]:
     """Returns the matrices of a published archive, in the order of motions and names.
 
     Raises:
-        ArchiveError: If the archive has no matrix, if a label is unknown, or if a name exists
+        ArchiveError: If the archive has no matrix, if a label is unknown, or if a name occurs
             twice.
     """
     matrices = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
@@ -87,7 +88,9 @@ def read(file: BinaryIO, name: str) -> np.ndarray:
 
 
 def _of_eth(source: Source) -> list[Matrix]:
-    """Returns the matrices in `feature/<motion>/`. Other folders hold an index and are ignored."""
+    """Returns the matrices in `feature/<motion>/`. Other folders, which hold an index, are
+    ignored.
+    """
     matrices = []
     for name in source.names:
         if match := re.fullmatch(r"(?:.*/)?feature/([^/]+)/([^/]+)\.mat", name):
@@ -101,8 +104,8 @@ def _of_brooks(source: Source) -> list[Matrix]:
     for (stem, label), name in source.index(r"(.*_(\d{1,3}))\.npy").items():
         if int(label) >= LABELS:
             raise ArchiveError(
-                f"{source.title}: {name} has the label {label}, expected 0 to {LABELS - 1}. Keep "
-                "only the matrices of HDM05."
+                f"{source.title}: {name} has the label {label}, expected 0 to {LABELS - 1}. Remove "
+                "all files that are not matrices of HDM05."
             )
         matrices.append(Matrix(stem, str(int(label)), name))
     return matrices

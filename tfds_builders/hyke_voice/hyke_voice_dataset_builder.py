@@ -1,4 +1,4 @@
-"""Lines of digits that 83 people read over the telephone (Hyke, Reda2011)."""
+"""Data set of 83 people who read lines of digits over the telephone (Hyke, Reda2011)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ WANTED = Wanted(
 
 
 class Recording(NamedTuple):
-    """A recording: the parts of its file name, and the path of the file in the archive."""
+    """One recording, described by the parts of its file name and the path of the file in the
+    archive.
+    """
 
     sex: str
     subject: str
@@ -52,7 +54,7 @@ class Recording(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of the file in the folder of the voice."""
+        """Path of the file, beginning with the folder of the voice."""
         return "/".join(self.member.split("/")[-2:])
 
     @property
@@ -65,7 +67,7 @@ class Builder(RecordingsBuilder):
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
-        "2.0.0": "`session`, `day` and `device`; `voice` is `subject`.",
+        "2.0.0": "Adds `session`, `day` and `device`. `voice` is now `subject`.",
         "1.0.0": "First release.",
     }
     ABOUT = About(
@@ -107,7 +109,10 @@ class Builder(RecordingsBuilder):
         self.warn_of_part(source, "Hyke", counts)
         absent = [split for split in SPLITS if split not in subjects]
         if absent:
-            log.warning("%s holds no voice of %s: left out.", source.title, " and ".join(absent))
+            log.warning(
+                "%s holds no voice of these splits, which are left out: %s.",
+                source.title, " and ".join(absent),
+            )  # fmt: skip
         same_as = audio.repeated(source, recordings)
         rate_hz = self.builder_config.rate_hz
         return Plan(
@@ -156,7 +161,7 @@ def recordings_of(source: Source) -> list[Recording]:
         if sexes.setdefault(recording.subject, recording.sex) != recording.sex:
             raise ArchiveError(
                 f"{source.title}: {recording.owner} has recordings in female_audio and in "
-                "male_audio. Keep the recordings of one folder."
+                "male_audio. Remove the recordings from one of the folders."
             )
     return recordings
 
@@ -167,7 +172,7 @@ def _recording(member: str, source: Source) -> Recording:
     if folder != voice or not 1 <= int(line) <= LINES:
         raise ArchiveError(
             f"{source.title}: {quoted(member)} is not a recording of Hyke. Recordings are named "
-            f"female_audio/F_<voice>/<voice>_<line>.wav, line 1 to {LINES}. Keep only what "
-            "female_audio and male_audio hold."
+            f"female_audio/F_<voice>/<voice>_<line>.wav, with a line from 1 to {LINES}. Remove the "
+            "file."
         )
     return Recording(SEXES[letter.upper()], voice, int(line), member)

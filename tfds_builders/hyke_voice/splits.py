@@ -1,8 +1,8 @@
-"""Splits of the voices. The splits of 53 voices are fixed, and every other voice is in `test`.
+"""Lists that assign 53 voices to fixed splits.
 
-`common.splits.by_subject` made the lists from the women and from the men, with the fractions 2/3,
-1/6 and 1/6. The lists are fixed, because a larger archive would otherwise move voices between
-splits.
+All other voices are in `test`. `common.splits.by_subject` made the lists, separately for women and
+men, with the fractions 2/3, 1/6 and 1/6. The lists are fixed because voices would otherwise move to
+other splits if voices are added to the archive.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def split_of(voice: str) -> str:
 
 
 def split_voices(voices: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the voices of each non-empty split, in the order of their numbers."""
+    """Returns the voices of each split, sorted by their numbers. Leaves out empty splits."""
     parts = {split: [] for split in SPLITS}
     for voice in sorted(set(voices)):
         parts[split_of(voice)].append(voice)

@@ -1,5 +1,5 @@
-"""Walks of people with and without impairments, from sensors on both feet at 100 Hz
-(Truong2019).
+"""Data set with walks of people with and without impairments, recorded by sensors on both feet at
+100 Hz (Truong2019).
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Channels of the records.
+    """Configuration, which sets the channels of the records.
 
     Attributes:
-        foot: `"left"` or `"right"` for the six sensor axes of one foot; `""` for all 16 channels.
+        foot: `"left"` or `"right"` selects the six sensor axes of this foot. `""` selects all 16
+            channels.
     """
 
     foot: str = ""
@@ -62,8 +63,8 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Trial(NamedTuple):
-    """A walk: the number of the person, the number of the walk, and the path of its two files
-    without extension.
+    """One walk, described by the number of the person, the number of the walk, and the path of its
+    two files without their extension.
     """
 
     subject: str
@@ -80,7 +81,7 @@ class Builder(RecordingsBuilder):
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
-        "2.0.0": "`session`, `day` and `device`; `sensor` is `device`.",
+        "2.0.0": "Adds `session`, `day` and `device`. `sensor` is now `device`.",
         "1.0.0": "First release.",
     }
     ABOUT = About(
@@ -152,16 +153,16 @@ def examples_of(trial: Trial, _: object, source: Source, config: Config) -> Iter
 
 
 def trials_of(source: Source) -> list[Trial]:
-    """Returns the trials of an archive, in the order of the numbers.
+    """Returns the trials of an archive, sorted by the numbers of the person and of the trial.
 
     Raises:
         ArchiveError: If the archive has no trials, if one of the two files of a trial is missing,
-            or if the archive is the later data set with the same name.
+            or if the archive belongs to a later data set with the same archive name.
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(
-            f"{source.title} is the later gait set of 19 subjects, which has the same archive "
-            f"name (files *_lb.txt, *_lf.txt, *_rf.txt). {_GET}"
+            f"{source.title} is a later data set of 19 subjects, which has the same archive "
+            f"name (it contains the files *_lb.txt, *_lf.txt, *_rf.txt). {_GET}"
         )
     signals, notes = (source.index(rf"(\d+)-(\d+)\.{kind}") for kind in ("csv", "json"))
     if not signals:
@@ -172,27 +173,28 @@ def trials_of(source: Source) -> list[Trial]:
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:
         raise ArchiveError(
-            f"{source.title}: trial {', '.join(alone[:5])} has only one of the files .csv and "
-            ".json. The archive is cut or was unpacked in part. Unpack it again."
+            f"{source.title}: trial {', '.join(alone[:5])} has only one of the two files "
+            ".csv and .json. The archive is incomplete or was not unpacked completely. Unpack it "
+            "again."
         )
     keys = sorted(signals, key=lambda key: (int(key[0]), int(key[1])))
     stems = {key: signals[key].removesuffix(".csv") for key in keys}
     separate = [key for key in keys if f"{stems[key]}.json" != notes[key]]
     if separate:
         raise ArchiveError(
-            f"{source.title}: {signals[separate[0]]} and {notes[separate[0]]} lie in two folders. "
-            "Unpack it again."
+            f"{source.title}: {signals[separate[0]]} and {notes[separate[0]]} are in different "
+            "folders. Unpack the archive again."
         )
     return [Trial(*key, stem) for key, stem in stems.items()]
 
 
 def distinct(source: Source, trials: list[Trial]) -> list[Trial]:
-    """Leaves out trials that repeat the samples of an earlier trial.
+    """Returns the trials without those that have the same samples as an earlier trial.
 
-    In the official archive, 80-7 repeats 80-4.
+    In the official archive, trial 80-7 is the same as 80-4.
 
     Raises:
-        ArchiveError: If two people have the same samples, because the label of one of them must be
+        ArchiveError: If trials of two people have the same samples. One of the two labels must be
             wrong.
     """
     repeats = Repeats(source.title, "trials", "left out")

@@ -1,4 +1,4 @@
-"""Nine speakers saying /ae/, as LPC cepstra (Kudo1999)."""
+"""Data set with LPC cepstra of nine speakers who say /ae/ (Kudo1999)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FILES = {
 
 
 class Utterance(NamedTuple):
-    """An utterance: its key, its speaker and its frames."""
+    """One utterance, with its key, its speaker and its frames."""
 
     key: str
     subject: str
@@ -66,7 +66,7 @@ class Builder(RecordingsBuilder):
 
     VERSION = tfds.core.Version("1.1.0")
     RELEASE_NOTES = {
-        "1.1.0": "`session`, `day` and `device`.",
+        "1.1.0": "Adds `session`, `day` and `device`.",
         "1.0.0": "First release.",
     }
     ABOUT = About(
@@ -122,7 +122,7 @@ def examples_of(utterance: Utterance, _: object) -> Iterator[Example]:
 def repeated(
     source: Source, parts: dict[str, list[Utterance]], files: dict[str, str]
 ) -> dict[str, str]:
-    """Finds utterances that repeat the frames of an earlier one.
+    """Finds utterances with the same frames as an earlier utterance.
 
     Returns:
         A mapping from each repeated utterance to the first utterance with the same frames.
@@ -139,19 +139,19 @@ def repeated(
 
 
 def utterances(source: Source, file: str, split: str) -> list[Utterance]:
-    """Reads the utterances of a split and numbers them within each speaker.
+    """Reads the utterances of a split, and numbers the utterances of each speaker.
 
-    In UCI's form, the order of the utterances and the official counts determine the speakers. If
-    the archive has a file `size_ae.*`, the counts in this file replace the official counts.
+    In the files from UCI, the order of the utterances and the official number per speaker determine
+    the speakers. If the archive has a file `size_ae.*`, its numbers replace the official numbers.
 
     Raises:
-        ArchiveError: If the file is not in the archive, or exists twice.
+        ArchiveError: If the archive does not contain the file, or contains it twice.
         FormatError: If the file cannot be read, or has another number of utterances.
     """
     member, member_of_sizes = _member(source, file), _member(source, f"size_{file}")
     if member is None:
         padded = (
-            " The padded .arff form is not read: padding changes the distribution."
+            " Files in the padded .arff format are not read, because padding changes the values."
             if any(name.endswith(".arff") for name in source.names)
             else ""
         )
@@ -176,11 +176,13 @@ def utterances(source: Source, file: str, split: str) -> list[Utterance]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the member with a file name, in any folder and in any case."""
+    """Returns the member with a given file name. The folder and upper or lower case do not
+    matter.
+    """
     members = [name for name in source.names if name.rsplit("/", 1)[-1].lower() == file.lower()]
     if len(members) > 1:
         raise ArchiveError(
-            f"{source.title} holds {file} twice: {members[0]} and {members[1]}. Keep one of "
+            f"{source.title} holds {file} twice: {members[0]} and {members[1]}. Remove one of "
             "the two."
         )
     return members[0] if members else None

@@ -1,4 +1,4 @@
-"""Selection of the minutes in which a person moved the most."""
+"""Functions that select the minutes in which a person moved the most."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 
 
 def minute_figures(minutes: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns mean and variance of each channel in each minute. Only one minute is in memory at a
-    time.
+    """Returns the mean and the variance of each channel in each minute. The function holds only one
+    minute in memory at a time.
 
     Args:
-        minutes: Samples of at least one minute, each of shape (T, channels) with the same T.
+        minutes: At least one minute. Each minute is an array of samples of shape (T, channels),
+            with the same T for all minutes.
 
     Returns:
-        Means and variances, each of shape (minutes, channels), float64. They are NaN if a sample is
-        NaN.
+        Means and variances, each of shape (minutes, channels), float64. Both are NaN for a minute
+        with a NaN sample.
     """
     figures = [
         (np.mean(minute, axis=0, dtype=np.float64), np.var(minute, axis=0, dtype=np.float64))
@@ -29,21 +30,23 @@ def minute_figures(minutes: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarra
 def most_active(
     means: np.ndarray, variances: np.ndarray, count: int, scaled: bool = True
 ) -> np.ndarray:
-    """Returns the minutes with the largest standard deviation over all channels.
+    """Returns the minutes with the largest variance.
 
-    The variance of a minute is the mean of the variances of its channels. With `scaled`, the
-    variance of each channel is first divided by its variance in the whole recording, because
-    variances in different units cannot be averaged.
+    The variance of a minute is the mean of the variances of its channels. If `scaled` is True, each
+    channel's variance is first divided by its variance in the whole recording, because averaging
+    variances in different units is meaningless.
 
     Args:
         means: Means of the channels from `minute_figures`, shape (minutes, channels).
         variances: Variances of the channels from `minute_figures`, shape (minutes, channels).
         count: Number of minutes to select.
-        scaled: Whether variances are first divided by the variance in the whole recording.
+        scaled: Whether to divide each variance by the variance of the channel in the whole
+            recording.
 
     Returns:
-        Indices of `count` minutes, or of all minutes if there are fewer, in the order of time.
-        Minutes with NaN are left out. If two minutes are equal, the earlier minute is selected.
+        Indices of `count` minutes, in the order of time. Minutes with NaN are left out. If fewer
+        minutes remain, the indices of all of them. If two minutes have the same variance, the
+        earlier minute is selected.
 
     >>> means = np.zeros((3, 2))
     >>> variances = np.array([[1.0, 100.0], [9.0, 110.0], [2.0, 300.0]])
@@ -53,7 +56,7 @@ def most_active(
     complete = np.flatnonzero(np.isfinite(variances).all(axis=1))
     usable = variances[complete]  # (complete, channels)
     if scaled and len(usable):
-        # the variance of all samples is the variance within minutes plus that between them
+        # variance of all samples = mean variance within minutes + variance of the minutes' means
         whole = usable.mean(axis=0) + means[complete].var(axis=0)
         usable = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
     order = np.argsort(-usable.mean(axis=1), kind="stable")

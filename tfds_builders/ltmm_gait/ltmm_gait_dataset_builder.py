@@ -1,4 +1,6 @@
-"""Movement of older people over three days, and a walk in a lab (LTMM, Weiss2013; Ihlen2015)."""
+"""Data set with the movement of older people over three days and during a walk in a lab (LTMM,
+Weiss2013; Ihlen2015).
+"""
 
 from __future__ import annotations
 
@@ -56,14 +58,15 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Selection of recordings and of their minutes.
+    """Configuration, which selects the recordings and their minutes.
 
     Attributes:
-        lab: Whether records are whole walks in the lab. If False, they are minutes of three days.
-        active: Number of selected minutes per person, which have the largest standard deviation.
-            None selects every minute.
-        scaled: Whether channels are divided by their standard deviation in the recording before
-            minutes are compared.
+        lab: If True, each record is a whole walk in the lab. If False, each record is a minute from
+            the three days.
+        active: Number of minutes that are selected per person: the minutes with the largest
+            standard deviation. None selects every minute.
+        scaled: Whether each channel is divided by its standard deviation in the whole recording
+            before minutes are compared.
     """
 
     lab: bool = False
@@ -72,7 +75,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """A recording: the person, and the path of the header file in the archive."""
+    """One recording, described by the person and the path of the header file in the archive."""
 
     subject: str
     member: str
@@ -185,7 +188,9 @@ def examples_of(
 
 
 def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Yields key, first sample and values of each part of a recording that the config selects."""
+    """Yields each part of a recording that the config selects: its key, the index of its first
+    sample, and its values.
+    """
     if config.lab:
         yield subject, 0, _values(digital, header)
         return
@@ -198,7 +203,9 @@ def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.nd
 
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
-    """Returns the recordings whose header file matches a pattern, by subject such as `CO001`."""
+    """Returns a dictionary from the subject, such as `CO001`, to the recording. It contains the
+    recordings whose header file matches a pattern.
+    """
     members = {
         f"{group}{number}".upper(): member
         for (group, number), member in source.index(pattern).items()
@@ -207,7 +214,8 @@ def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
 
 
 def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
-    """Checks that each recording has all samples before the hours of work on the recordings start.
+    """Checks that no recording lacks samples. The check is done first, because preparing the
+    recordings takes hours.
 
     Raises:
         FormatError: If samples are missing. The error names the file.
@@ -225,7 +233,7 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
 
 
 def _samples_of(member: str, header: wfdb16.Header) -> str:
-    """Returns the path of the file with the samples that a header describes."""
+    """Returns the path of the file that contains the samples of a header."""
     folder, slash, _ = member.rpartition("/")
     return f"{folder}{slash}{header.file}"
 
@@ -233,8 +241,8 @@ def _samples_of(member: str, header: wfdb16.Header) -> str:
 def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
     """Divides people into splits that are the same for all configs.
 
-    People with recordings of three days are divided. People with only a walk in the lab are in
-    `test`.
+    The function divides the people who have a recording of three days. People who have only a walk
+    in the lab are in `test`.
     """
     splits = by_subject(home or lab, FRACTIONS)
     return {
@@ -247,7 +255,8 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
     """Reads a header.
 
     Raises:
-        FormatError: If the signals, units or rate differ from those of the data set.
+        FormatError: If the header states other signals, units or another rate than the data set
+            has.
     """
     header = wfdb16.parse_header(source.open(member), name=member)
     signals = [(signal.name, signal.unit) for signal in header.signals]
@@ -257,7 +266,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
             member, "",
             f"{', '.join(odd[:3]) or f'{len(signals)} signals'} at {header.rate_hz:g} Hz",
             f"{', '.join(f'{name} in {unit}' for name, unit in CHANNELS.items())} at {RATE_HZ} Hz",
-            "This is not a recording of LTMM 1.0.0.",
+            "The file is not a recording of LTMM 1.0.0. Remove it.",
         )  # fmt: skip
     return header
 

@@ -6,8 +6,9 @@ from tfds_builders.ltmm_gait import ltmm_gait_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares the configs of the three days from `dummy_data/`, reads them, and checks
-    tags, names and splits."""
+    """Prepares the configs with recordings of three days from the files in `dummy_data/`, reads
+    them, and checks tags, names and splits.
+    """
 
     DATASET_CLASS = ltmm_gait_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

@@ -1,4 +1,4 @@
-"""Reader of mini-ImageNet as three pickles, a form that many programs use."""
+"""Reader of mini-ImageNet in the form of three pickles, which many programs use."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def files_of(source: Source) -> dict[str, str]:
     """Returns the path of the pickle of each existing split, in the order train, validation, test.
 
     Raises:
-        MissingArchiveError: If no split exists.
-        ArchiveError: If a split exists twice.
+        MissingArchiveError: If there is no pickle.
+        ArchiveError: If there are two pickles of one split.
     """
     members: dict[str, str] = {}
     for (word,), member in source.index(CACHE).items():
         if members.setdefault(WORDS[word], member) is not member:
             raise ArchiveError(
                 f"{source.title} holds the split {WORDS[word]} twice: {members[WORDS[word]]} and "
-                f"{member}. Keep one of the two."
+                f"{member}. Remove one of the two."
             )
     if not members:
         names = source.first_names
@@ -41,18 +41,22 @@ def files_of(source: Source) -> dict[str, str]:
         )
     absent = [split for split in CLASSES if split not in members]
     if absent:
-        log.warning("%s holds no pickle of %s: left out.", source.title, " and ".join(absent))
+        log.warning(
+            "%s holds no pickle of these splits, which are left out: %s.",
+            source.title, " and ".join(absent),
+        )  # fmt: skip
     return {split: members[split] for split in CLASSES if split in members}
 
 
 def examples_of(
     pickle: tuple[str, str], _: object, info: tfds.core.DatasetInfo, source: Source
 ) -> Iterator[Example]:
-    """Yields the example of each image of a pickle. Adds the classes of the split to the metadata.
+    """Yields one example for each image of a pickle. The function also adds the classes of the
+    split to the metadata.
 
     Args:
-        pickle: The split, and the path of its pickle in the archive.
-        info: Info of the data set, whose metadata get the classes.
+        pickle: Tuple of the split's name and the path of its pickle in the archive.
+        info: Info of the data set. The function adds the classes to its metadata.
         source: The archive.
 
     Raises:
@@ -64,8 +68,8 @@ def examples_of(
     if strange:
         raise FormatError(
             member, "key class_dict", f"the class {strange[0]}",
-            f"those of the split {split} of Ravi2017",
-            "This is another split, or another file under this name.",
+            f"a class of the split {split} of Ravi2017",
+            "The file is another split, or another file with this name. Get the file again.",
         )  # fmt: skip
     official = IMAGES_A_CLASS * len(CLASSES[split])
     warn_of_part(

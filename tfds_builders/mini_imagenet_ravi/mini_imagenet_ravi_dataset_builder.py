@@ -1,4 +1,6 @@
-"""Small images of 100 classes for few-shot learning (mini-ImageNet, Vinyals2016; Ravi2017)."""
+"""Data set with small images of 100 classes for few-shot learning (mini-ImageNet, Vinyals2016;
+Ravi2017).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _IMAGE = r"(n\d{16}\.jpg)"
 
 
 class Item(NamedTuple):
-    """An image: its name in the list, its class, and the path of its file in the archive."""
+    """One image, described by its name in the list, its class, and the path of its file in the
+    archive.
+    """
 
     file: str
     label: str
@@ -36,7 +40,7 @@ class Builder(RecordingsBuilder):
     ABOUT = About(
         people=0,
         size="60,000 images, 2.9 GB",
-        license="ImageNet's: for research",
+        license="for research only",
         archives={"images": IMAGES, "cache_pkl": PICKLES},
         besides={"images": LISTS},
     )
@@ -97,7 +101,8 @@ def examples_of(item: Item, _: object, source: Source) -> Iterator[Example]:
 
 
 def read_lists(source: Source) -> dict[str, dict[str, str]]:
-    """Reads the lists, which may be in any folder. Returns the class by image for each split.
+    """Reads the lists, which may be in any folder. Returns a dictionary from the name of the image
+    to its class, for each split.
 
     Raises:
         MissingArchiveError: If a list is missing.
@@ -114,8 +119,8 @@ def read_lists(source: Source) -> dict[str, dict[str, str]]:
         if strange:
             raise FormatError(
                 members[0], "", f"the class {strange[0]}",
-                f"those of the split {split} of Ravi2017",
-                "This is another split, or another list under this name.",
+                f"a class of the split {split} of Ravi2017",
+                "The list is another split, or another list with this name. Get the list again.",
             )  # fmt: skip
     return labels
 
@@ -127,11 +132,11 @@ def _is_list(name: str, file: str) -> bool:
 
 
 def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list[Item]]:
-    """Returns the existing images of each split, in the order of their names.
+    """Returns the images of each split that the archive contains, sorted by their names.
 
     Raises:
         MissingArchiveError: If a split has no image.
-        ArchiveError: If an image exists twice.
+        ArchiveError: If the archive contains an image twice.
     """
     members = {name: member for (name,), member in source.index(_IMAGE).items()}
     items = {}

@@ -6,7 +6,9 @@ from tfds_builders.mini_imagenet_ravi import mini_imagenet_ravi_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares the images from `dummy_data/`, reads them, and checks tags, names and splits."""
+    """Prepares the data set from the images in `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = mini_imagenet_ravi_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

@@ -1,4 +1,6 @@
-"""Archives of mini-ImageNet that the builder accepts: lists, images and pickles."""
+"""Descriptions of the archives that the builder of mini-ImageNet accepts: lists, images and
+pickles.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,14 @@ from tfds_builders.common.limits import Limits
 GET = (
     "Get train.csv, val.csv and test.csv from the folder data/miniImagenet of "
     "https://github.com/twitter-research/meta-learning-lstm. Get the images of ImageNet (for "
-    "research only) that these lists name, such as n0153282900000005.jpg. The images are "
-    "known as images.zip (2.9 GB). The config cache_pkl needs only the files "
+    "research only) that these lists name, such as n0153282900000005.jpg. Their usual "
+    "archive is images.zip (2.9 GB). The config cache_pkl needs only the files "
     "mini-imagenet-cache-train.pkl, mini-imagenet-cache-val.pkl and "
-    "mini-imagenet-cache-test.pkl, known as mini-imagenet.tar.gz (1.3 GB unpacked). Put the "
+    "mini-imagenet-cache-test.pkl. Their usual archive is mini-imagenet.tar.gz (1.3 GB "
+    "unpacked). Put the "
     "files into a folder mini_imagenet_ravi in the manual folder. Then run `python -m "
     "tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`, or "
-    "`mini_imagenet_ravi/cache_pkl` in place of `mini_imagenet_ravi`."
+    "the same command with `mini_imagenet_ravi/cache_pkl`."
 )
 CACHE = r"mini-imagenet-cache-(train|val|validation|test)\.pkl"
 

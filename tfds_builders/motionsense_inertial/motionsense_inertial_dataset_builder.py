@@ -1,4 +1,6 @@
-"""Six activities of 24 people with a phone in the front pocket (MotionSense, Malekzadeh2019)."""
+"""Data set with six activities of 24 people who carry a phone in the front pocket (MotionSense,
+Malekzadeh2019).
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,11 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Trials and channels of the records.
+    """Configuration, which sets the trials and channels of the records.
 
     Attributes:
-        activities: Activities whose trials are read, from `TRIALS`.
-        channels: Channels of a record in their order, from `motionsense.CHANNELS`.
+        activities: Keys of `TRIALS`. The builder reads the trials of these activities.
+        channels: Channels of a record, in this order. They are elements of `motionsense.CHANNELS`.
     """
 
     activities: tuple[str, ...] = tuple(TRIALS)
@@ -72,7 +74,9 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """A trial: the parts of its file name, and the path of the file in the archive."""
+    """One trial, described by the parts of its file name and the path of the file in the
+    archive.
+    """
 
     number: int  # number of the person
     activity: str
@@ -101,8 +105,8 @@ class Builder(RecordingsBuilder):
         Config(name="trials", description="All trials, with the 12 channels of the files."),
         Config(
             name="walk6",
-            description="Acceleration and rotation rate while walking on the level, upstairs "
-            "and downstairs.",
+            description="Acceleration and rotation rate of people who walk on level ground, "
+            "upstairs and downstairs.",
             activities=WALKS,
             channels=WALK_CHANNELS,
         ),
@@ -121,7 +125,9 @@ class Builder(RecordingsBuilder):
         }
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
-        """Finds the archive, and also the table of the people if that is in the same folder."""
+        """Finds the archive. If the table of the people is in the same folder, also finds the
+        table.
+        """
         sources = super().sources(manual_dir)
         table = table_beside(sources[self.ARCHIVE_KEY])
         return sources | ({"people": table} if table else {})
@@ -174,23 +180,25 @@ def examples_of(
 
 
 def body_of(person: motionsense.Person | None) -> dict[str, object]:
-    """Returns weight, height, age and sex of a person. Unknown values are NaN or an empty text."""
+    """Returns the weight, height, age and sex of a person. Unknown numbers are NaN, and an unknown
+    sex is an empty text.
+    """
     if person is None:
         return {"weight": math.nan, "height": math.nan, "age": math.nan, "sex": ""}
     return dataclasses.asdict(person)
 
 
 def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
-    """Reads the table of the people in the archive or beside it. Returns an empty dict if the
-    table does not exist.
+    """Reads the table of the people, which is in the archive or in the same folder as the archive.
+    Returns an empty dict if the table does not exist.
     """
     for source in sources.values():
         members = source.index(re.escape(TABLE))
         if members:
             return motionsense.parse_people(source.open(members[()]), name=TABLE).by_code
     log.warning(
-        "%s does not exist, so weight, height, age and sex are unknown. The official folder has "
-        "this table next to the archive.",
+        "%s does not exist, so weight, height, age and sex are unknown. Download the table "
+        "from the same folder as the archive.",
         TABLE,
     )
     return {}
@@ -199,11 +207,12 @@ def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the trials of an archive, in the order of people and trials.
 
-    Some archives have a copy of the folder within the folder. The first of two equal files is used.
+    Some archives have a copy of the folder within the folder. If two files are equal, the function
+    uses the first file.
 
     Raises:
         ArchiveError: If the archive has no trial, if a file is not a trial of MotionSense, or if
-            two files of one trial differ.
+            there are two different files for the same trial.
     """
     recordings: dict[tuple[int, str, int], Recording] = {}
     for name in sorted(source.names, key=lambda name: (name.count("/"), name)):
@@ -213,15 +222,15 @@ def recordings_of(source: Source) -> list[Recording]:
         activity, trial, number = match[1], int(match[2]), int(match[3])
         if trial not in TRIALS.get(activity, ()) or not 1 <= number <= SUBJECTS:
             raise ArchiveError(
-                f"{source.title}: {quoted(name)} is not a trial of MotionSense. Keep only what "
-                "A_DeviceMotion_data.zip holds."
+                f"{source.title}: {quoted(name)} is not a trial of MotionSense. Remove all files "
+                "that are not from A_DeviceMotion_data.zip."
             )
         recording = Recording(number, activity, trial, name)
         first = recordings.setdefault((number, activity, trial), recording)
         if first is not recording and source.read(first.member) != source.read(name):
             raise ArchiveError(
-                f"{source.title}: {first.member} and {name} are the same trial, but differ. Keep "
-                "one of the two folders."
+                f"{source.title}: {first.member} and {name} are the same trial, but differ. "
+                "Remove one of the two folders."
             )
     if not recordings:
         names = source.first_names
@@ -238,7 +247,7 @@ def repeated(source: Source, recordings: list[Recording]) -> dict[str, str]:
         A mapping from each repeated trial to the first trial with the same bytes.
 
     Raises:
-        ArchiveError: If two people have the same bytes, because the label of one of them must be
+        ArchiveError: If trials of two people have the same bytes. One of the two labels must be
             wrong.
     """
     repeats = Repeats(source.title, "trials", "kept")

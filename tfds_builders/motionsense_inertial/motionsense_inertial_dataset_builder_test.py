@@ -6,7 +6,9 @@ from tfds_builders.motionsense_inertial import motionsense_inertial_dataset_buil
 
 
 class Trials(tfds.testing.DatasetBuilderTestCase):
-    """Prepares `trials` from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares the config `trials` from `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = motionsense_inertial_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["trials"]
@@ -15,7 +17,9 @@ class Trials(tfds.testing.DatasetBuilderTestCase):
 
 
 class Walk6(Trials):
-    """Prepares `walk6` from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares the config `walk6` from `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     BUILDER_CONFIG_NAMES_TO_TEST = ["walk6"]
     SPLITS = {"train": 6, "validation": 3, "test": 3}

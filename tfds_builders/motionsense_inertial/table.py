@@ -1,4 +1,6 @@
-"""Finds the table of the people, which is a file in the folder of the archive."""
+"""Function that finds the table of the people. The table is a file in the same folder as the
+archive.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ class _Table(Source):
 
 
 def table_beside(source: Source) -> Source | None:
-    """Returns the table beside an archive or unpacked folder, or None if it does not exist."""
+    """Returns the table in the same folder as an archive or unpacked folder, or None if the table
+    does not exist.
+    """
     path = source.path.parent / NAME
     return _Table(NAME, source.limits, path=path) if path.is_file() else None

@@ -1,4 +1,4 @@
-"""Images of seven classes as photos, paintings, cartoons and sketches (PACS, Li2017)."""
+"""Data set with photos, paintings, cartoons and sketches of seven classes (PACS, Li2017)."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Domain that is left out of training.
+    """Configuration, which sets the domain that is left out of training.
 
     Attributes:
-        held_out: The domain of the split `test`, one of `DOMAINS`.
+        held_out: The domain of the split `test`. It is one of `DOMAINS`.
     """
 
     held_out: str = ""
 
 
 class Item(NamedTuple):
-    """An image: the parts of its path, and the path of the file in the archive."""
+    """One image, described by the parts of its name and the path of the file in the archive."""
 
     domain: str
     kind: str
@@ -71,8 +71,8 @@ class Item(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Key that a photo and all sketches of the photo share, so that they are in the same
-        split.
+        """Key of a photo and of all sketches of this photo. Images with the same key are in the
+        same split.
         """
         match = _SOURCE_PHOTO.fullmatch(self.name)
         return match[1] if match else self.file
@@ -140,8 +140,8 @@ def items_of(source: Source) -> list[Item]:
     """Returns the images of an archive, in the order of domains, classes and names.
 
     Raises:
-        ArchiveError: If a domain has no image, or if an image has an unknown domain or class or
-            exists twice.
+        ArchiveError: If a domain has no image, if the domain or class of an image is unknown, or if
+            an image occurs twice.
     """
     items: dict[str, Item] = {}
     for member in source.names:
@@ -152,12 +152,12 @@ def items_of(source: Source) -> list[Item]:
         if item.domain not in DOMAINS or item.kind not in CLASSES:
             raise ArchiveError(
                 f"{source.title}: {quoted(member)} is not in a folder <domain>/<class> of PACS "
-                f"({', '.join(DOMAINS)}; {', '.join(CLASSES)}). Keep only what PACS holds."
+                f"({', '.join(DOMAINS)}; {', '.join(CLASSES)}). Remove the file."
             )
         if items.setdefault(item.file, item) is not item:
             raise ArchiveError(
                 f"{source.title} holds the same image twice: {items[item.file].member} and "
-                f"{member}. Keep one of the two folders."
+                f"{member}. Remove one of the two folders."
             )
     missing = [domain for domain in DOMAINS if not of_domain(list(items.values()), domain)]
     if missing:
@@ -169,11 +169,12 @@ def items_of(source: Source) -> list[Item]:
 
 
 def distinct(source: Source, items: list[Item]) -> list[Item]:
-    """Leaves out images with the same pixels as an earlier image of their domain and class.
+    """Returns the images without those that have the same pixels as an earlier image of the same
+    domain and class.
 
     Raises:
-        ArchiveError: If two domains or classes have the same image. One label must be wrong,
-            and the held-out domain would not be unseen.
+        ArchiveError: If the same image occurs in two domains or classes. One of the labels must be
+            wrong, and training could use images of the domain that is left out.
         FormatError: If an image cannot be read.
     """
     repeats = Repeats(source.title, "images", "left out")
@@ -192,14 +193,15 @@ def of_domain(items: list[Item], domain: str) -> list[Item]:
 def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, list[Item]]:
     """Divides the three training domains into the splits `train` and `validation`.
 
-    The official lists decide if the archive has them. Without them, a digest selects a tenth of
-    each class for validation, and a photo stays with all its sketches. The split of an image does
-    not depend on the held-out domain.
+    If the archive contains the official lists, they determine the splits. Otherwise, a hash of the
+    names selects a tenth of each class for validation, and a photo and all its sketches are in the
+    same split. The selection does not depend on the domain that is left out.
 
     Raises:
         ArchiveError: If only some of the lists exist, or if an image is in no list.
-        FormatError: If `parsers.lists` refuses a list, or if a label differs from the folder.
-        ValueError: If a class has a single image.
+        FormatError: If a list cannot be read, or if a label in a list is not the class of the
+            image's folder.
+        ValueError: If a class has only one image.
     """
     trained = [item for item in items if item.domain != held_out]
     sides = _listed(source) or _drawn(items)

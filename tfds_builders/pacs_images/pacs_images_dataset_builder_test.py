@@ -6,7 +6,9 @@ from tfds_builders.pacs_images import pacs_images_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares a config from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares one config from the files in `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = pacs_images_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

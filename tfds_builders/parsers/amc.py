@@ -1,8 +1,8 @@
-"""Parser of motion capture: Acclaim's `.amc` files as VICON writes them (HDM05, Mueller2007).
+"""Parser of motions in Acclaim's `.amc` files, as VICON writes them (HDM05, Mueller2007).
 
 The header has the lines `:FULLY-SPECIFIED` and `:DEGREES`. Each frame has a line with its number,
-then a line `part value value …` for the root and for each bone that can rotate. The parts have the
-same order in every frame.
+then a line `part value value …` for the root and for each bone that can rotate. These parts have
+the same order in every frame.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tfds_builders.parsers.text import check_end, is_number, read_text
 
 _HEAD = {":FULLY-SPECIFIED", ":DEGREES"}
 _FIRST_FRAME = re.compile(r"^1[ \t]*$", re.MULTILINE)
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Motion:
-    """A motion of one person.
+    """Motion of one person.
 
     Attributes:
-        values: Values of shape (frames, channels), float64, with the columns `Skeleton.channels`.
-            The position of the root is in units of the file, and all other values are in degrees.
+        values: Array (frames, channels) float64. Its columns are `Skeleton.channels`. The position
+            of the root is in the unit of length of the file. All other values are in degrees.
     """
 
     values: np.ndarray
@@ -38,7 +38,8 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     """Reads a motion.
 
     Args:
-        file: The open file. Its comments may have any encoding, and its line ends may be mixed.
+        file: The open file. Its comments may have any encoding, and it may contain several kinds of
+            line ends.
         skeleton: Skeleton of the person.
         name: Name of the file, for error messages.
 
@@ -46,8 +47,8 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
         Motion with at least one frame and only finite values.
 
     Raises:
-        FormatError: If a line does not have the expected form, or the channels differ from those of
-            the skeleton. The error names the line or the channels.
+        FormatError: If a line does not have the expected form, or if the file does not have the
+            channels of the skeleton. The error names the line or the channels.
     """
     text = read_text(file, name, comments=True)
     first = _FIRST_FRAME.search(text)
@@ -63,7 +64,7 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     if widths_of_file != widths:
         odd = ", ".join(sorted({part for part, _ in widths_of_file.items() ^ widths.items()})[:5])
         raise FormatError(
-            name, "frame 1", f"other channels for {quoted(odd)}", "those of the skeleton", _FIX
+            name, "frame 1", f"other channels for {quoted(odd)}", "the skeleton's channels", _FIX
         )
     values = _values(body.split(), widths_of_file)
     if values is None:
@@ -108,4 +109,4 @@ def _first_error(body: str, number: int, widths: dict[str, int], name: str) -> F
         if first != part or len(cells) != width or not good:
             expected = f"`{part}` and {width} numbers" if width else f"frame {part}"
             return FormatError(name, f"line {at}", quoted(line), expected, _FIX)
-    return FormatError(name, "", "a last frame that is cut", "all channels of each frame", _FIX)
+    return FormatError(name, "", "an incomplete last frame", "all channels of each frame", _FIX)

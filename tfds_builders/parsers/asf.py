@@ -1,8 +1,8 @@
-"""Parser of skeletons: Acclaim's `.asf` files as VICON writes them (HDM05, Mueller2007).
+"""Parser of skeletons in Acclaim's `.asf` files, as VICON writes them (HDM05, Mueller2007).
 
-The name of a section begins with a colon. `:units` has the scale of the lengths, `:root` has the
-order of the root's channels, `:bonedata` has a block for each bone, and `:hierarchy` has lines
-`parent child child …`.
+The name of a section begins with a colon. The section `:units` states the unit of length, and
+`:root` states the order of the root's channels. `:bonedata` has a block for each bone, and
+`:hierarchy` has lines `parent child child …`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
 LARGEST = 1e6  # largest allowed angle, length or position
 METERS_PER_INCH = 0.0254
 _SECTIONS = ("units", "root", "bonedata", "hierarchy")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 Line = tuple[int, list[str]]  # number of the line in the file, and its words
 
 
 @dataclasses.dataclass(frozen=True)
 class Bone:
-    """A bone, which begins at the end of its parent bone.
+    """Bone of a skeleton. It begins at the end of its parent bone.
 
     Attributes:
         name: Name of the bone.
         parent: Name of the parent bone, or `"root"`.
         offset: Vector from the start to the end of the bone at rest, in meters, (3,) float64.
-        axis: Angles of the bone's axes at rest about x, y and z, in degrees, (3,) float64.
-        dof: Possible rotations of the bone, from `ROTATIONS`. It is empty if the bone is fixed to
-            its parent.
+        axis: Rotation of the bone's axes at rest, as angles about x, y and z in degrees, (3,)
+            float64.
+        dof: Rotations that are possible for the bone. They are elements of `ROTATIONS`. The tuple
+            is empty if the bone is fixed to its parent.
     """
 
     name: str
@@ -49,13 +50,15 @@ class Bone:
 
 @dataclasses.dataclass(frozen=True)
 class Skeleton:
-    """The bones of one person.
+    """Skeleton of one person.
 
     Attributes:
-        meters: Meters per unit of length, in this file and in the motions of the same person.
+        meters: Length in meters of one unit of the file. The unit is the same in the motions of the
+            person.
         position: Position of the root at rest, in meters, (3,) float64.
-        orientation: Angles of the root at rest about x, y and z, in degrees, (3,) float64.
-        bones: The bones. Each bone comes after its parent.
+        orientation: Rotation of the root at rest, as angles about x, y and z in degrees, (3,)
+            float64.
+        bones: The bones, ordered so that each bone comes after its parent.
     """
 
     meters: float
@@ -65,12 +68,14 @@ class Skeleton:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints: the root and the bones, each of which stands for its end."""
+        """Names of the joints. The first joint is the root. Each other joint is the end of a bone
+        and has the name of the bone.
+        """
         return (ROOT, *(bone.name for bone in self.bones))
 
     @property
     def widths(self) -> dict[str, int]:
-        """Number of channels of the root and of each rotating bone."""
+        """Number of channels for the root and for each bone that can rotate."""
         turning = {bone.name: len(bone.dof) for bone in self.bones if bone.dof}
         return {ROOT: len(ROOT_ORDER)} | turning
 
@@ -84,15 +89,15 @@ class Skeleton:
 def parse(file: BinaryIO, *, name: str) -> Skeleton:
     """Reads a skeleton.
 
-    By the convention of the format, a unit of length is an inch divided by the `length` of
-    `:units`. In HDM05 `length` is 0.45, so a unit is 5.6 cm.
+    In this format, the unit of length is an inch divided by the value `length` in the section
+    `:units`. In HDM05, `length` is 0.45, so the unit is 5.6 cm.
 
     Args:
         file: The open file. Its comments may have any encoding.
         name: Name of the file, for error messages.
 
     Returns:
-        The skeleton. Every bone descends from the root, and every number is finite.
+        The skeleton. Every bone is a descendant of the root, and every number is finite.
 
     Raises:
         FormatError: If a line or a section does not have the expected form, if angles are in
@@ -134,7 +139,7 @@ def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
 
 
 def _fields(lines: Iterable[Line], where: str, name: str) -> dict[str, Line]:
-    """Returns the lines of a section by their first words."""
+    """Returns a dictionary of the lines of a section. The key of a line is its first word."""
     fields: dict[str, Line] = {"": (0, [where])}
     for number, (key, *words) in lines:
         if key in fields:
@@ -216,7 +221,7 @@ def _parents(lines: list[Line], name: str) -> dict[str, str]:
 def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tuple[Bone, ...]:
     if sorted(bone.name for bone in bones) != sorted(parents):
         received = f"{len(bones)} bones in :bonedata, {len(parents)} in :hierarchy"
-        raise FormatError(name, "", received, "each bone once in both", _FIX)
+        raise FormatError(name, "", received, "each bone once in each section", _FIX)
     children: dict[str, list[Bone]] = {}
     for bone in reversed(bones):
         children.setdefault(bone.parent, []).append(bone)
@@ -226,5 +231,5 @@ def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tup
         waiting += children.get(placed[-1].name, [])
     if len(placed) < len(bones):
         received = f"{len(bones) - len(placed)} bones without a path to the root"
-        raise FormatError(name, "section :hierarchy", received, "every bone on the root", _FIX)
+        raise FormatError(name, "section :hierarchy", received, "a path for every bone", _FIX)
     return tuple(placed)

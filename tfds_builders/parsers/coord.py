@@ -1,10 +1,10 @@
-"""Parser of the gaze recordings of GazeCom (Dorr2010). A text file has one person watching one
-movie.
+"""Parser of the gaze recordings of GazeCom (Dorr2010). Each text file has the gaze of one person
+during one movie.
 
-The line `gaze W H` has the size of the movie in pixels. The line `geometry distance D width W
-height H` has the distance to the screen and the size of the movie on it in meters. Each further
-line is a sample with four numbers: microseconds since the start of the movie, x, y and confidence.
-Lines that begin with `#` are comments.
+The line `gaze W H` states the size of the movie in pixels. The line `geometry distance D width W
+height H` states, in meters, the distance to the screen and the size of the movie on the screen.
+All other lines are samples with four numbers: the time in microseconds since the start of the
+movie, x, y and the confidence. Lines that begin with `#` are comments.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PIXELS = r"(-?\d{1,6}(?:\.\d{1,9})?)"
 _SAMPLE = re.compile(rf"(\d{{1,10}})\s+{_PIXELS}\s+{_PIXELS}\s+([01])")
 _EXACT_PIXELS = rb"-?+\d{1,6}+(?:\.\d{1,9}+)?+"
 _EXACT_SAMPLES = re.compile(rb"(?:\d{1,10}+ %b %b [01]\n)++" % (_EXACT_PIXELS, _EXACT_PIXELS))
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """A recording of one person watching one movie.
+    """Gaze of one person during one movie.
 
     Attributes:
         width: Width of the movie in pixels.
@@ -44,7 +44,8 @@ class Recording:
         time_us: Strictly increasing times in microseconds since the movie began, (T,) int64.
         sequence: Positions x and y in pixels from the upper left corner of the movie, (T, 2)
             float32.
-        confidence: 1 if the tracker saw the eye, 0 if it had lost the eye, (T,) uint8.
+        confidence: Array (T,) uint8. It is 1 if the tracker saw the eye, and 0 if the tracker lost
+            the eye.
     """
 
     width: int
@@ -65,7 +66,8 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Name of the file, for error messages.
 
     Returns:
-        The recording. Every value is finite. Lost samples have the values of the file.
+        The recording. Every value is finite. Samples in which the tracker lost the eye have the
+        values of the file.
 
     Raises:
         FormatError: If a line does not have the expected form. The error names the line.
@@ -87,7 +89,9 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
 
 def _split_header(content: bytes) -> tuple[bytes, bytes]:
-    """Returns the lines up to the second non-empty line, and the bytes after these lines."""
+    """Returns the bytes up to the end of the second non-empty line, and the bytes after this
+    line.
+    """
     end = 0
     for _ in range(2):
         while content[end : end + 1].isspace():
@@ -122,7 +126,9 @@ def _samples(
 
 
 def _by_arrow(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Returns the columns, or None unless single blanks separate them and no line is empty."""
+    """Reads the columns with PyArrow. Returns None if values are not separated by single spaces, or
+    if a line is empty.
+    """
     if not _EXACT_SAMPLES.fullmatch(content):
         return None
     types = {"time": np.int64, "x": np.float64, "y": np.float64, "confidence": np.uint8}
@@ -136,18 +142,18 @@ def _by_arrow(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | Non
 def _by_lines(
     content: bytes, lines_above: int, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the columns of lines in which any number of blanks separates the values.
+    """Reads the columns line by line. Values may be separated by any number of spaces.
 
     Raises:
-        FormatError: If a line does not have the expected form, or the file has no samples.
+        FormatError: If a line does not have the expected form, or if the file has no samples.
     """
     rows = []
     for number, line in _filled_lines(content, lines_above + 1):
         match = _SAMPLE.fullmatch(line.strip())
         if match is None:
             raise FormatError(
-                name, f"line {number}", quoted(line), "`microseconds x y confidence`, the last "
-                "one 0 or 1", _FIX,
+                name, f"line {number}", quoted(line), "`microseconds x y confidence` with a "
+                "confidence of 0 or 1", _FIX,
             )  # fmt: skip
         rows.append(match.groups())
     if not rows:
@@ -162,8 +168,8 @@ def _check_times(time_us: np.ndarray, content: bytes, lines_above: int, name: st
     backward = np.flatnonzero(np.diff(time_us) <= 0)
     if backward.size:
         number, line = _filled_lines(content, lines_above + 1)[backward[0] + 1]
-        expected = f"a time after the {time_us[backward[0]]} of the sample before"
+        expected = f"a time after {time_us[backward[0]]}, the time of the previous sample"
         raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     if time_us[-1] > LATEST_US:
         number, line = _filled_lines(content, lines_above + 1)[-1]
-        raise FormatError(name, f"line {number}", quoted(line), "an hour of microseconds", _FIX)
+        raise FormatError(name, f"line {number}", quoted(line), "a time of at most an hour", _FIX)

@@ -1,8 +1,9 @@
-"""Parser of DEAP's preprocessed recordings (Koelstra2012). The file of a person is a pickle.
+"""Parser of the preprocessed recordings of DEAP (Koelstra2012). Each person has one file, which is
+a pickle.
 
 The array `data` has the shape (trials, 40 channels, samples), and the array `labels` has four
-ratings per trial. The rate is 128 samples per second. The first three seconds of each trial are
-before the video.
+ratings per trial. The rate is 128 samples per second. Each trial begins three seconds before its
+video.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CHANNELS = tuple(
 PERIPHERAL = tuple("hEOG vEOG zEMG tEMG GSR Resp Pleth Temp".split())
 RATINGS = ("valence", "arousal", "dominance", "liking")
 SHAPE = (40, len(CHANNELS) + len(PERIPHERAL), 8064)
-_FIX = "Take s01.dat to s32.dat of data_preprocessed_python.zip as they are."
+_FIX = "Use the unchanged files s01.dat to s32.dat of data_preprocessed_python.zip."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Person:
     """Trials and ratings of one person.
 
     Attributes:
-        data: Signals of shape (trials, 40, samples), float64. The channels are `CHANNELS`, in
-            microvolts, followed by `PERIPHERAL`.
+        data: Signals, shape (trials, 40, samples), float64. The first channels are `CHANNELS`, in
+            microvolts. The channels `PERIPHERAL` follow.
         ratings: Ratings from 1 to 9 in the order of `RATINGS`, (trials, 4) float64.
     """
 
@@ -42,28 +43,28 @@ class Person:
 
 
 def parse(file: BinaryIO, *, name: str) -> Person:
-    """Reads `s<number>.dat` without running any code of the pickle.
+    """Reads a file `s<number>.dat` without running code from the pickle.
 
     Args:
         file: The open file.
         name: Name of the file, for error messages.
 
     Returns:
-        The trials and ratings of the person. Every value is finite, at least one trial exists, and
-        a trial has more samples than its baseline.
+        The trials and ratings of the person. Every value is finite, there is at least one trial,
+        and trials are longer than the baseline.
 
     Raises:
-        FormatError: If the file is another pickle or is damaged.
+        FormatError: If the file is damaged, or if it is a pickle with other contents.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or set(content) != {"data", "labels"}:
-        raise FormatError(name, "", "another content", "a dict of `data` and `labels`", _FIX)
+        raise FormatError(name, "", "another content", "a dict with `data` and `labels`", _FIX)
     data, ratings = (_array(content[key], key, name) for key in ("data", "labels"))
     fits = data.ndim == 3 and len(data) and data.shape[1] == SHAPE[1] and data.shape[2] > BASELINE
     if not fits or ratings.shape != (len(data), len(RATINGS)):
         raise FormatError(
-            name, "", f"data of the shape {data.shape} and labels of {ratings.shape}",
-            f"(trials, {SHAPE[1]}, samples) and (trials, {len(RATINGS)})", _FIX,
+            name, "", f"`data` of shape {data.shape} and `labels` of shape {ratings.shape}",
+            f"the shapes (trials, {SHAPE[1]}, samples) and (trials, {len(RATINGS)})", _FIX,
         )  # fmt: skip
     if ratings.min() < 1 or ratings.max() > 9:
         received = f"ratings from {ratings.min():g} to {ratings.max():g}"

@@ -1,8 +1,10 @@
-"""Parser of the gaze recordings of DIEM (Mital2011): both eyes of one person watching one film.
+"""Parser of the gaze recordings of DIEM (Mital2011). Each file has the gaze of both eyes of one
+person during one film.
 
 The file does not have a header. Each line is a frame, and there are 30 frames per second. A line
-has nine numbers separated by tabs: the number of the frame from 1, then x, y, pupil size and event
-of the left eye, then the same four numbers of the right eye.
+has nine numbers separated by tabs. The first number is the number of the frame, counted from 1.
+The next four numbers are x, y, pupil size and event of the left eye. The last four numbers are x,
+y, pupil size and event of the right eye.
 """
 
 from __future__ import annotations
@@ -20,17 +22,18 @@ CHANNELS = ("left_x", "left_y", "right_x", "right_y", "left_pupil", "right_pupil
 EVENTS = {-1: "dropped", 0: "blink", 1: "fixation", 2: "saccade"}
 _COLUMNS = 9
 _SEQUENCE, _EVENTS = (1, 2, 5, 6, 3, 7), (4, 8)
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """A recording of one person watching one film.
+    """Gaze of one person during one film.
 
     Attributes:
-        sequence: Signals of shape (T, 6), float32, with the columns `CHANNELS`. Positions are in
-            pixels of the screen, and sizes of the pupils are in units of the tracker.
-        event: Events of the left and the right eye, which are keys of `EVENTS`, (T, 2) int8.
+        sequence: Signals, shape (T, 6), float32. The columns are `CHANNELS`. Positions are in
+            pixels of the screen, and pupil sizes are in units of the tracker.
+        event: Events of the left eye and the right eye, (T, 2) int8. The events are keys of
+            `EVENTS`.
     """
 
     sequence: np.ndarray
@@ -45,11 +48,12 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Name of the file, for error messages.
 
     Returns:
-        The recording. Every value is finite. Lost frames have the values of the file.
+        The recording. Every value is finite. Frames in which the tracker lost an eye have the
+        values of the file.
 
     Raises:
-        FormatError: If a line has another count of values, a value that is not a number, a frame
-            out of order, or an unknown event. The error names the line.
+        FormatError: If a line does not have nine values, if a value is not a number, if frames are
+            not in order, or if an event is unknown. The error names the line.
     """
     text = read_text(file, name)
     lines = text.removesuffix("\n").split("\n")
@@ -59,7 +63,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
     check_end(text, name, _FIX)
     event = table[:, _EVENTS]
     _check(
-        table[:, 0] == np.arange(1, len(table) + 1), "the frame that is the line's number", lines,
+        table[:, 0] == np.arange(1, len(table) + 1), "the number of the line as first value", lines,
         name,
     )  # fmt: skip
     codes = ", ".join(map(str, EVENTS))

@@ -1,8 +1,9 @@
-"""Parsers of the gait data set of IPOL (Truong2019): the signals of a walk, and notes about it.
+"""Parsers of the gait data set of IPOL (Truong2019), for the signals of a walk and for the notes
+about the walk.
 
-`<subject>-<trial>.csv` has one header line and 16 comma-separated columns, with 100 lines per
-second. `<subject>-<trial>.json` describes the person and the walk, and has the steps of each foot
-as pairs `[start, end]` in samples.
+The file `<subject>-<trial>.csv` has a header line, then 100 lines per second with 16
+comma-separated values. The file `<subject>-<trial>.json` describes the person and the walk. It
+lists the steps of each foot as pairs `[start, end]` in samples.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ RATE_HZ = 100
 GROUPS = ("Healthy", "Orthopedic", "Neurological")
 _UNKNOWN = "NC"
 SENSORS = ("TCon", "XSens")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,9 +34,9 @@ class Signal:
     """Signals of one walk.
 
     Attributes:
-        sequence: Signals of shape (T, 16), float32, with the columns `CHANNELS`: acceleration and
-            angular velocity of the left foot, then of the right foot. The authors label
-            accelerations as m/s^2, but their magnitude shows that they are in g. Angular velocities
+        sequence: Signals, shape (T, 16), float32. The columns are `CHANNELS`: acceleration and
+            angular velocity of the left foot, then of the right foot. The authors state
+            accelerations in m/s^2, but their magnitude shows that they are in g. Angular velocities
             are in deg/s.
     """
 
@@ -51,7 +52,7 @@ class Notes:
         trial: Number of the walk among the walks of the person.
         group: One of `GROUPS`.
         is_control: Whether the person belongs to the control group.
-        sensor: One of `SENSORS`, or empty.
+        sensor: One of `SENSORS`, or an empty text if the sensor is unknown.
         age: Age in years.
         height: Height in meters.
         weight: Weight in kilograms.
@@ -76,7 +77,7 @@ class Notes:
         """Checks that no step ends after the end of the recording.
 
         Raises:
-            FormatError: If a step ends later. The error names the last sample of the steps.
+            FormatError: If a step ends later. The error states the last sample of this step.
         """
         last = max(
             (int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size),
@@ -99,7 +100,8 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         The signals of the walk. Every value is finite.
 
     Raises:
-        FormatError: If the header differs, or a line does not have 16 numbers.
+        FormatError: If the header is not the expected header, or if a line does not have 16
+            numbers.
     """
     text = read_text(file, name)
     header, _, body = text.partition("\n")
@@ -120,20 +122,21 @@ def parse_notes(file: BinaryIO, *, name: str) -> Notes:
 
     Args:
         file: The open file.
-        name: Name of the file. Its subject and trial must equal those in the notes.
+        name: Name of the file. The subject and the trial in this name must be the same as in the
+            notes.
 
     Returns:
         The notes.
 
     Raises:
-        FormatError: If a value is missing or impossible. The error names its key.
+        FormatError: If a value is missing or impossible. The error names the key of the value.
     """
     notes = _object(read_text(file, name), name)
     subject, trial = (_whole(notes, key, name) for key in ("Subject", "Trial"))
     stem = name.rsplit("/", 1)[-1].removesuffix(".json")
     if stem != f"{subject}-{trial}":
         raise FormatError(
-            name, "", f"Subject {subject} and Trial {trial}", "those of the file's name", _FIX
+            name, "", f"Subject {subject} and Trial {trial}", "the numbers in the file name", _FIX
         )
     return Notes(
         subject=subject,
@@ -199,6 +202,6 @@ def _steps(notes: dict, key: str, name: str) -> np.ndarray:
         whole = isinstance(pair, list) and [type(end) for end in pair] == [int, int]
         if not whole or not 0 <= pair[0] < pair[1] < 2**31:
             raise FormatError(
-                name, f"key {key}", quoted(pair), "[start, end] in samples, start first", _FIX
+                name, f"key {key}", quoted(pair), "[start, end] in samples with start < end", _FIX
             )
     return np.array(pairs, np.int32).reshape(-1, 2)

@@ -1,9 +1,9 @@
-"""Parser of the walks of GaitAuth (Hoang2015): the acceleration of a phone and the time of each
-sample.
+"""Parser of the walks of GaitAuth (Hoang2015). A file has the acceleration of a phone and the time
+of each sample.
 
-The file does not have a header. A line has four comma-separated values: Unix time in milliseconds,
-x, y and z. Lines end in CR LF. The time is the time at which the phone delivered the sample. Steps
-between times are therefore uneven, and two samples may have the same time.
+The file does not have a header. Each line has four comma-separated values: the Unix time in
+milliseconds, x, y and z. Lines end in CR LF. The phone states the time at which it delivered the
+sample. Times are therefore unevenly spaced, and two samples may have the same time.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ CHANNELS = ("x", "y", "z")
 LEAST_TYPICAL = 5.0  # m/s^2: half of gravity
 _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _LINES = re.compile(rb"(?:\d{12,13}+(?:,[^,\n]++){3}+\n)++")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Walk:
-    """A walk of one person.
+    """One walk of a person.
 
     Attributes:
-        time_ms: Unix times in milliseconds, which never decrease, (T,) int64.
-        sequence: Acceleration along `CHANNELS` with gravity, in m/s^2, (T, 3) float32.
+        time_ms: Unix times in milliseconds, (T,) int64. They never decrease.
+        sequence: Acceleration with gravity along x, y and z, in m/s^2, (T, 3) float32.
     """
 
     time_ms: np.ndarray
@@ -54,8 +54,8 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
         Walk with at least one sample and only finite values.
 
     Raises:
-        FormatError: If a line does not have a time and three numbers, a time is before the time of
-            the line above, or the accelerations are not in m/s^2.
+        FormatError: If a line does not have a time and three numbers, if a time is earlier than the
+            time in the previous line, or if the accelerations are not in m/s^2.
     """
     content = read_ascii(file, name)
     walk = _by_arrow(content)
@@ -68,8 +68,8 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
 
 
 def _by_arrow(content: bytes) -> Walk | None:
-    """Returns the walk, or None if a line does not have the expected form or the last line has
-    no end.
+    """Returns the walk, or None if a line does not have the expected form or if the last line has
+    no line end.
     """
     if not _LINES.fullmatch(content):
         return None
@@ -100,18 +100,19 @@ def _check_order(time_ms: np.ndarray, name: str) -> None:
     backward = np.flatnonzero(np.diff(time_ms) < 0)
     if backward.size:
         row = int(backward[0]) + 1
-        received = f"a time {time_ms[row - 1] - time_ms[row]} ms before that of the line above"
-        raise FormatError(name, f"line {row + 1}", received, "times that do not step back", _FIX)
+        step = time_ms[row - 1] - time_ms[row]
+        received = f"a time {step} ms before the time of the previous line"
+        raise FormatError(name, f"line {row + 1}", received, "times that do not decrease", _FIX)
 
 
 def _check_unit(sequence: np.ndarray, name: str) -> None:
-    """Refuses accelerations in g or without gravity.
+    """Refuses accelerations that are in g or do not include gravity.
 
-    The README of the source states g for all files, but their values are in m/s^2.
+    According to the README of the source, all files are in g, but their values are in m/s^2.
     """
     typical = float(np.median(np.linalg.norm(sequence.astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:
         raise FormatError(
-            name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
-            "The values are in g, or of another sensor. Take the file of DATASET.",
+            name, "", f"a median acceleration of {typical:.2g}", "about 9.8 m/s^2",
+            "The values are in g or from another sensor. Use the file in the folder DATASET.",
         )  # fmt: skip

@@ -1,9 +1,10 @@
-"""Parser of the gaze recordings of GazeBase (Griffith2021). A text file has one person in one task.
+"""Parser of the gaze recordings of GazeBase (Griffith2021). Each text file has the gaze of one
+person in one task.
 
-The header names the columns, whose order differs between tasks. `n` is the time in milliseconds,
-`x` and `y` are the gaze in degrees, and `val` is 0 if the tracker saw the eye. `dP` is the size of
-the pupil in units of the tracker, `xT` and `yT` are the position of a target, and `lab` is an
-event. Unknown values are `NaN`.
+The header names the columns. Their order differs between tasks. The column `n` is the time in
+milliseconds, `x` and `y` are the gaze in degrees, and `val` is 0 if the tracker saw the eye. `dP`
+is the pupil size in units of the tracker, `xT` and `yT` are the position of a target, and `lab` is
+an event. Unknown values are `NaN`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ _INTEGERS = {
 }  # largest value of each column; the largest time is an hour
 _KEPT = ("x", "y", "dP")
 _LARGEST = float(np.finfo(np.float32).max)
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """A recording of one person in one task.
+    """Gaze of one person in one task.
 
     Attributes:
         time_ms: Strictly increasing times in milliseconds, (T,) int32.
-        sequence: Signals of shape (T, 3), float32: x and y in degrees, and the size of the pupil in
-            units of the tracker. Unknown values are NaN.
-        valid: 1 if the tracker saw the eye and x and y are known, else 0, (T,) uint8.
+        sequence: Signals, shape (T, 3), float32. The columns are x and y in degrees, and the pupil
+            size in units of the tracker. Unknown values are NaN.
+        valid: Array (T,) uint8. It is 1 if the tracker saw the eye and x and y are known, and 0
+            otherwise.
     """
 
     time_ms: np.ndarray
@@ -75,7 +77,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
     back = np.flatnonzero(np.diff(values["n"]) <= 0)
     if back.size:
         at = int(back[0]) + 1
-        expected = f"a time after the {values['n'][at - 1]:.0f} of the line above"
+        expected = f"a time after {values['n'][at - 1]:.0f}, the time of the previous line"
         raise _error_at(at, table, expected, name)
     seen = (values["val"] == 0) & np.isfinite(values["x"]) & np.isfinite(values["y"])
     sequence = np.stack([values[column] for column in _KEPT], axis=1).astype(np.float32)
@@ -83,8 +85,8 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
 
 def _numbers(table: memoryview, columns: list[str]) -> dict[str, np.ndarray] | None:
-    """Returns the needed columns, each (T,) float64, or None if a line does not have the
-    expected form.
+    """Returns the columns that are used, each of shape (T,) float64, or None if a line does not
+    have the expected form.
     """
     wanted = dict.fromkeys((*_INTEGERS, *_KEPT), np.float64)
     values = read_columns(table, columns, wanted, separator=",")
@@ -98,7 +100,7 @@ def _check_integers(values: np.ndarray, column: str, table: memoryview, name: st
     largest = _INTEGERS[column]
     odd = np.flatnonzero(~((values >= 0) & (values <= largest) & (values == np.floor(values))))
     if odd.size:
-        expected = f"a whole number from 0 to {largest:,} as {column}"
+        expected = f"a whole number from 0 to {largest:,} in the column {column}"
         raise _error_at(int(odd[0]), table, expected, name)
 
 

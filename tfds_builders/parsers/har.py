@@ -1,8 +1,9 @@
-"""Parsers of UCI's activity recognition with smartphones (Anguita2013): inertial signals as text.
+"""Parsers of the text files of UCI HAR, a data set of activities recorded with smartphones
+(Anguita2013).
 
-In the file of a signal, each line is a window of 128 numbers. Blanks separate the numbers, and
-exponents have three digits. Two further files have one whole number per line: the person and the
-activity of each window. `activity_labels.txt` has the number of each activity.
+In the file of a signal, each line is a window of 128 numbers. The numbers are separated by spaces
+and have exponents of three digits. Two more files state the person and the activity of each window,
+with one whole number per line. The file `activity_labels.txt` has the number of each activity.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ ACTIVITIES = (
     "WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING",
 )  # fmt: skip
 _WHOLE = re.compile(r"[1-9]\d?")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """One channel of all windows.
+    """Values of one channel in all windows.
 
     Attributes:
         windows: Samples of shape (windows, 128), float32. Accelerations are in g, and angular
@@ -42,10 +43,11 @@ class Signal:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """Persons or activities of all windows.
+    """Persons or activities of the windows.
 
     Attributes:
-        values: Number of the person or activity of each window, from 1, (windows,) int32.
+        values: Number of the person or activity for each window, (windows,) int32. Numbers count
+            from 1.
     """
 
     values: np.ndarray
@@ -70,7 +72,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
 
 def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
-    """Reads `subject_train.txt`, `y_train.txt` or the corresponding files of the test part.
+    """Reads a file with one whole number per line, such as `subject_train.txt` or `y_train.txt`.
 
     Args:
         file: The open file.
@@ -78,7 +80,7 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
         most: Largest allowed number.
 
     Returns:
-        The numbers. At least one number exists, and each is from 1 to `most`.
+        The numbers. There is at least one number, and all numbers are from 1 to `most`.
 
     Raises:
         FormatError: If a line is not a whole number from 1 to `most`. The error names the line.
@@ -95,10 +97,10 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
 
 
 def check_activities(file: BinaryIO, *, name: str) -> None:
-    """Checks `activity_labels.txt`, whose lines have the form `1 WALKING`.
+    """Checks the file `activity_labels.txt`. Its lines have the form `1 WALKING`.
 
     Raises:
-        FormatError: If names or numbers differ from `ACTIVITIES`.
+        FormatError: If the names or numbers are not those of `ACTIVITIES`.
     """
     lines = [line.split() for line in read_text(file, name).strip().split("\n")]
     expected = [[str(number), activity] for number, activity in enumerate(ACTIVITIES, 1)]

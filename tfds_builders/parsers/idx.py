@@ -1,5 +1,5 @@
-"""Parser of IDX, the format of MNIST (LeCun1998): a magic number, the sizes of the axes, and
-data.
+"""Parser of IDX, the file format of MNIST (LeCun1998). A file has a magic number, then the sizes of
+the axes, then the data.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _LARGEST = 1 << 30  # largest number of data bytes; MNIST has 47 million
 _MOST_AXES = 8
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_FIX = "The file seems to be cut or exchanged. Get it again from the official archive."
+_FIX = "The file seems to be incomplete or edited. Get it again from the official archive."
 
 
 def read(path: str | os.PathLike) -> np.ndarray:
-    """Reads an IDX file. The file may be compressed by gzip and may have any name.
+    """Reads an IDX file. The file may be compressed with gzip, and it may have any name.
 
     Args:
         path: Path of the file.
 
     Returns:
-        An array of the file's shape, in the machine's byte order.
+        An array with the shape that the file states, in the byte order of the machine.
 
     Raises:
-        FormatError: If the file is not an IDX file, is cut, is longer than its header says, has no
-            numbers, or has more than 1 GiB of numbers.
+        FormatError: If the file is not an IDX file, is shorter or longer than its header states,
+            has no numbers, or has more than 1 GiB of numbers.
         OSError: If the file cannot be read.
     """
     path = pathlib.Path(path)
@@ -44,7 +44,7 @@ def read(path: str | os.PathLike) -> np.ndarray:
         try:
             return _array(file, path.name)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FormatError(path.name, "", str(error), "a whole gzip file", _FIX) from error
+            raise FormatError(path.name, "", str(error), "a complete gzip file", _FIX) from error
 
 
 def _array(file, name):
@@ -53,7 +53,7 @@ def _array(file, name):
         raise FormatError(name, "byte 0", f"0x{head.hex()}", "the magic number of IDX", _FIX)
     axes = head[3]
     if axes > _MOST_AXES:
-        raise FormatError(name, "byte 3", f"{axes} axes", f"{_MOST_AXES} at most", _FIX)
+        raise FormatError(name, "byte 3", f"{axes} axes", f"at most {_MOST_AXES}", _FIX)
     sizes = file.read(4 * axes)
     if len(sizes) != 4 * axes:
         raise FormatError(name, "byte 4", f"{len(sizes)} bytes", f"sizes of {axes} axes", _FIX)
@@ -64,11 +64,11 @@ def _array(file, name):
         expected = "at least one number and at most 1 GiB of numbers"
         raise FormatError(name, "byte 4", f"sizes {shape}", expected, _FIX)
     data = bytearray()
-    # the header may promise more bytes than the file has
+    # reads in chunks, because the header may state many more bytes than the file has
     while len(data) <= expected and (chunk := file.read(_CHUNK)):
         data += chunk
     if len(data) != expected:
         more = "more than " if len(data) > expected else ""
         received = f"{more}{min(len(data), expected):,} bytes"
-        raise FormatError(name, "", received, f"{expected:,} of numbers, shape {shape}", _FIX)
+        raise FormatError(name, "", received, f"{expected:,} for the shape {shape}", _FIX)
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))

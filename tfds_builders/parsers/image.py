@@ -1,4 +1,6 @@
-"""Reader of JPEG and PNG images in color or gray, which Pillow decodes."""
+"""Functions that read color or gray images in the formats JPEG and PNG. Pillow decodes the
+images.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 KINDS = ("JPEG", "PNG")
 MOST_PIXELS = 40_000_000
 _MODES = ("RGB", "L", "1")
-_FIX = "The file seems to be cut, or it belongs to another release. Unpack the archive again."
+_FIX = "The file seems to be incomplete or from another release. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +31,7 @@ class DecodedImage:
 
     Attributes:
         pixels: Pixels of shape (side, side, 3), uint8. A gray image has three equal channels.
-        kind: Format of the file, one of `KINDS`.
+        kind: Format of the file. It is one of `KINDS`.
     """
 
     pixels: np.ndarray
@@ -42,7 +44,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        side: Required number of pixels per side, checked before the image is decoded.
+        side: Required number of pixels on each side. It is checked before the image is decoded.
 
     Returns:
         The image.
@@ -63,8 +65,9 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
 def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
     """Reads an image of any size and resizes it to a square.
 
-    A new pixel is the mean of the old pixels in its area. The image is not cut, so a
-    wide image becomes narrow. An image of the wanted size keeps its pixels.
+    Each new pixel is the mean of the old pixels in its area. The image is not cropped, so a wide
+    image is compressed horizontally. If the image already has the size of the result, its pixels
+    are not changed.
 
     Args:
         file: The open file.
@@ -91,9 +94,10 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
 
 @contextlib.contextmanager
 def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
-    """Opens an image. Raises `FormatError` for any error of Pillow.
+    """Opens an image.
 
-    Warnings are ignored, because photos from the web often have damaged camera metadata.
+    If Pillow raises an error, the function raises `FormatError`. Warnings are ignored, because
+    photos from the web often have damaged metadata of the camera.
     """
     from PIL import Image  # imported here, so that a builder imports in a millisecond
 
@@ -110,7 +114,7 @@ def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
 
 
 def png(pixels: np.ndarray) -> io.BytesIO:
-    """Returns the bytes of a lossless PNG file of an image."""
+    """Encodes an image losslessly as PNG, and returns the bytes."""
     from PIL import Image
 
     file = io.BytesIO()

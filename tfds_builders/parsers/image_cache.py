@@ -1,7 +1,8 @@
-"""Parser of mini-ImageNet caches: pickles of all images of a split and of the indices per class.
+"""Parser of pickles that contain all images of a split of mini-ImageNet, and the indices of the
+images of each class.
 
-A pickle is `{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1, ...], ...}}`.
-The parser runs no code of the pickle.
+The content of a pickle is `{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1,
+...], ...}}`. The parser does not run code from the pickle.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from tfds_builders.common.unpickle import PickledArray, unpickle
 
 _KEYS = {"image_data", "class_dict"}
 _WNID = re.compile(r"n\d{8}", re.ASCII)
-_FIX = "The file seems to be cut, or it belongs to another data set. Get it again."
+_FIX = "The file seems to be incomplete or from another data set. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Cache:
-    """The images of a split and their classes.
+    """Images of a split and their classes.
 
     Attributes:
         images: Read-only images of shape (N, side, side, 3), uint8. N is at least 1.
-        places: Indices of the images of each class, by WordNet id. Each image has one class.
+        places: Mapping from the WordNet id of each class to the indices of its images. Each image
+            has one class.
     """
 
     images: np.ndarray
@@ -34,7 +36,7 @@ class Cache:
 
 
 def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
-    """Reads a cache. The memory needed is about three times the size of the file.
+    """Reads a pickle. The function needs about three times the size of the file in memory.
 
     Args:
         file: The open file.
@@ -45,20 +47,20 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
         The images and their classes.
 
     Raises:
-        FormatError: If `common.unpickle` refuses the pickle, if keys, types or shapes are wrong, or
-            if an image has no class or two classes.
+        FormatError: If `common.unpickle` refuses the pickle, if keys, types or shapes are not as
+            expected, or if an image has no class or two classes.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or content.keys() != _KEYS:
         is_dict = isinstance(content, dict)
         received = f"the keys {quoted([*content])}" if is_dict else quoted(type(content))
-        raise FormatError(name, "", received, f"a dict of {' and '.join(sorted(_KEYS))}", _FIX)
+        raise FormatError(name, "", received, f"a dict with {' and '.join(sorted(_KEYS))}", _FIX)
     images = _images(content["image_data"], side, name)
     return Cache(images, _places(content["class_dict"], len(images), name))
 
 
 def _images(value: object, side: int, name: str) -> np.ndarray:
-    location, expected = "key image_data", f"an array (N, {side}, {side}, 3) of u1"
+    location, expected = "key image_data", f"an array (N, {side}, {side}, 3) of type u1"
     if not isinstance(value, PickledArray):
         raise FormatError(name, location, quoted(type(value)), expected, _FIX)
     images = value.to_numpy("u1", name=name, location=location)
@@ -70,12 +72,12 @@ def _images(value: object, side: int, name: str) -> np.ndarray:
 def _places(value: object, count: int, name: str) -> dict[str, tuple[int, ...]]:
     location = "key class_dict"
     if not isinstance(value, dict) or not all(map(_is_class, value.keys(), value.values())):
-        expected = "a dict of lists of whole numbers by n and 8 digits"
+        expected = "a dict from names of n and 8 digits to lists of whole numbers"
         raise FormatError(name, location, quoted(value), expected, _FIX)
     places = sorted(place for places_of_class in value.values() for place in places_of_class)
     if places != list(range(count)):
-        expected = f"each place from 0 to {count - 1:,} once"
-        raise FormatError(name, location, f"{len(places):,} places", expected, _FIX)
+        expected = f"each index from 0 to {count - 1:,} once"
+        raise FormatError(name, location, f"{len(places):,} indices", expected, _FIX)
     return {wnid: tuple(places_of_class) for wnid, places_of_class in value.items()}
 
 

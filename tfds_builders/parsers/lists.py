@@ -1,4 +1,4 @@
-"""Parser of the image lists of PACS (Li2017), whose lines have the form `photo/dog/056_0022.jpg
+"""Parser of the image lists of PACS (Li2017). The lines have the form `photo/dog/056_0022.jpg
 1`.
 """
 
@@ -12,7 +12,7 @@ from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 _LINE = re.compile(r"([\w.\-]{1,200}/[\w.\-]{1,200}/[\w.\-]{1,200}) ([1-9]\d{0,3})")
-_FIX = "The list seems to be cut or edited. Get it again."
+_FIX = "The list seems to be incomplete or edited. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Listing:
     """A list of images.
 
     Attributes:
-        labels: Number of the class, from 1, by file (`domain/class/name`).
+        labels: Mapping from each file (`domain/class/name`) to the number of its class. Numbers
+            count from 1.
     """
 
     labels: dict[str, int]
@@ -34,7 +35,7 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
         name: Name of the file, for error messages.
 
     Returns:
-        List of at least one image, without repeats.
+        List of at least one image. No image occurs twice.
 
     Raises:
         FormatError: If a line does not have the expected form. The error names the line.

@@ -1,9 +1,10 @@
-"""Parser of MATLAB 5 files with matrices of numbers, text, cells and structs.
+"""Parser of MATLAB 5 files that contain matrices of numbers, text, cells and structs.
 
-`scipy.io.loadmat` is not used, because one changed byte in a file (the type 16 of a text changed to
-80) makes SciPy 1.17.1 crash the process. A file has a header of 128 bytes, then elements. An
-element has a tag and a body, and is padded to 8 bytes. A variable is an element of elements, which
-may be compressed by zlib. The parser reads a body only if it lies within the body of its parent.
+This parser replaces `scipy.io.loadmat`, because SciPy 1.17.1 crashes the process if one byte of a
+file is changed (the type of a text from 16 to 80). A file has a header of 128 bytes, then elements.
+Each element has a tag and a body, and is padded to a multiple of 8 bytes. A variable is an element
+that contains other elements, and may be compressed with zlib. The parser reads the body of an
+element only if it lies within the body of its parent element.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NUMBERS = {
 }  # fmt: skip
 _CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _COMPLEX = 1 << 11
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str, object]:
@@ -40,16 +41,16 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        variables: Names of the variables, which must all be in the file.
+        variables: Names of the variables. All of them must be in the file.
 
     Returns:
-        The values by name. Numbers become an array of their shape and type. Text of one row becomes
-        a `str`. A cell becomes a list of values, and a struct becomes a list of dicts by field.
-        These lists are in column-major order.
+        Dictionary from the name of each variable to its value. Numbers become an array of their
+        shape and type. Text of one row becomes a `str`. A cell becomes a list of values. A struct
+        becomes a list of dicts whose keys are the fields. The lists are in column-major order.
 
     Raises:
-        FormatError: If the file is of MATLAB 7.3 or damaged, if a variable is missing or occurs
-            twice, or if a variable is sparse, complex or an object.
+        FormatError: If the file is damaged or has the format of MATLAB 7.3, if a variable is
+            missing or occurs twice, or if a variable is sparse, complex or an object.
     """
     data = memoryview(file.read())
     order = _byte_order(bytes(data[:_HEADER]), name)
@@ -65,7 +66,7 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
         if reader.title not in variables:
             other_names.append(reader.title)
         elif reader.title in values:
-            raise _error(name, f"the variable {reader.title} twice", "it once")
+            raise _error(name, f"the variable {reader.title} twice", "each variable once")
         else:
             values[reader.title] = reader.value()
     missing = [variable for variable in variables if variable not in values]
@@ -76,7 +77,7 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
 
 
 def table(value: object, columns: int, *, name: str, location: str) -> np.ndarray:
-    """Returns a value as a matrix of finite numbers.
+    """Checks that a value is a matrix of finite numbers, and returns it.
 
     Args:
         value: A value that `parse` returned.
@@ -88,8 +89,8 @@ def table(value: object, columns: int, *, name: str, location: str) -> np.ndarra
         The stored numbers, shape (rows, columns).
 
     Raises:
-        FormatError: If the value is text, a cell or a struct, has another shape or no rows, or has
-            a NaN or infinite number.
+        FormatError: If the value is text, a cell or a struct, if it has another number of columns
+            or no rows, or if it contains NaN or infinite numbers.
     """
     expected = f"a matrix of numbers with {columns} columns"
     if not isinstance(value, np.ndarray):
@@ -109,8 +110,8 @@ def _error(name: str, found: str, expected: str) -> FormatError:
 def _byte_order(header: bytes, name: str) -> str:
     if header.startswith(b"MATLAB 7.3") or header.startswith(b"\x89HDF"):
         raise FormatError(
-            name, "", "a file of MATLAB 7.3, which is HDF5", "one of MATLAB 5 to 7.2",
-            "Load it in MATLAB and save it again with '-v7'.",
+            name, "", "a file of MATLAB 7.3 (HDF5)", "a file of MATLAB 5 to 7.2",
+            "Load the file in MATLAB and save it again with '-v7'.",
         )  # fmt: skip
     order = {b"\0\1IM": "<", b"\1\0MI": ">"}.get(header[-4:])
     if len(header) < _HEADER or order is None:
@@ -125,13 +126,13 @@ def _unpacked(body: memoryview, name: str) -> memoryview:
     except zlib.error as error:
         raise _error(name, f"a damaged variable ({quoted(str(error))})", "zlib's format") from None
     if not stream.eof:
-        received = f"a variable that is cut or larger than {LARGEST_BYTES:,} bytes"
-        raise _error(name, received, "a whole one")
+        received = f"a variable that is incomplete or larger than {LARGEST_BYTES:,} bytes"
+        raise _error(name, received, "a complete variable")
     return memoryview(content)
 
 
 def _elements(data: memoryview, order: str, name: str) -> Iterator[tuple[int, memoryview]]:
-    """Yields type and body of each of the elements in `data`."""
+    """Yields the type and the body of each element in `data`."""
     at = 0
     while at < len(data):
         if at + 8 > len(data):
@@ -148,10 +149,10 @@ def _elements(data: memoryview, order: str, name: str) -> Iterator[tuple[int, me
 
 
 class _Matrix:
-    """A variable, or a part of a cell or of a struct.
+    """Reader of a variable, or of a part of a cell or struct.
 
     Attributes:
-        title: Name of the variable, or an empty text for a part.
+        title: Name of the variable. It is an empty text for a part of a cell or struct.
     """
 
     def __init__(self, body: memoryview, order: str, name: str, depth: int = 0):
@@ -167,7 +168,7 @@ class _Matrix:
         self.kind = flags & 0xFF
         self.shape = self._integers(_INT32, "i", range(2, _MOST_DIMENSIONS + 1))
         self.title = self._ascii()
-        # (0, 2**31, 2**31) is not a valid shape either
+        # an axis of length 0 counts as 1, so that the shape (0, 2**31, 2**31) is refused too
         least = math.prod(size or 1 for size in self.shape)
         if min(self.shape) < 0 or least > len(body):
             raise _error(name, f"the shape {self.shape}", f"a shape for {len(body):,} bytes")
@@ -200,7 +201,7 @@ class _Matrix:
         _, body = self._next(kind)
         count, rest = divmod(len(body), 4)
         if rest or count not in ((counts,) if isinstance(counts, int) else counts):
-            raise _error(self.name, f"{len(body)} bytes of flags or sizes", "their number")
+            raise _error(self.name, f"{len(body)} bytes of flags or sizes", "another count")
         return struct.unpack(f"{self.order}{count}{code}", body)
 
     def _ascii(self) -> str:

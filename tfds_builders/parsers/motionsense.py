@@ -1,8 +1,10 @@
-"""Parsers of MotionSense (Malekzadeh2019): the motion of an iPhone, and the table of the people.
+"""Parsers of MotionSense (Malekzadeh2019), for files with the motion of an iPhone and for the table
+of the people.
 
-The file of a trial has a header and lines of 13 comma-separated values: the number of the sample,
-in a column without a name, then attitude (rad), gravity (g), rotation rate (rad/s) and the
-acceleration of the user without gravity (g). `data_subjects_info.csv` has a line for each person.
+The file of a trial has a header, then lines of 13 comma-separated values. The first value is the
+number of the sample, and its column has no name. The other values are the attitude (rad), gravity
+(g), the rotation rate (rad/s) and the acceleration of the user without gravity (g). The file
+`data_subjects_info.csv` has one line for each person.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _LEAST = dict.fromkeys(_COLUMNS, 1) | {"gender": 0}
 _INDEX = re.compile(r"\d{1,9}")
 _LINES = re.compile(rb"(?:\d{1,9}+(?:,[^,\n]++){12}+\n)++")
 _WHOLE = re.compile(r"\d{1,3}")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Trial:
     """Signals of one person in one trial of an activity.
 
     Attributes:
-        sequence: Signals of shape (T, 12), float32, with the columns `CHANNELS`.
+        sequence: Signals, shape (T, 12), float32. The columns are `CHANNELS`.
     """
 
     sequence: np.ndarray
@@ -46,7 +48,7 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """A person as a line of the table describes them.
+    """Description of a person in one line of the table.
 
     Attributes:
         weight: Weight in kilograms.
@@ -63,10 +65,10 @@ class Person:
 
 @dataclasses.dataclass(frozen=True)
 class People:
-    """The table of the people.
+    """Table of the people.
 
     Attributes:
-        by_code: Each person by their number.
+        by_code: Mapping from the number of each person to the person.
     """
 
     by_code: dict[int, Person]
@@ -83,8 +85,8 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
         Trial with at least one sample and only finite values.
 
     Raises:
-        FormatError: If the header differs, if a line does not have a number and 12 values, or if
-            the numbers of the samples do not increase.
+        FormatError: If the header is not the expected header, if a line does not have a number and
+            12 values, or if the numbers of the samples do not increase.
     """
     text = read_text(file, name)
     header, _, body = text.partition("\n")
@@ -95,8 +97,8 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
 
 def _by_arrow(body: bytes) -> np.ndarray | None:
-    """Returns the signals, or None if a line does not have the expected form or the last line
-    has no end.
+    """Returns the signals, or None if a line does not have the expected form or if the last line
+    has no line end.
     """
     if not _LINES.fullmatch(body):
         return None
@@ -114,7 +116,7 @@ def _by_lines(text: str, body: str, name: str) -> np.ndarray:
         index = line.partition(",")[0]
         good = line.count(",") == len(CHANNELS) and _INDEX.fullmatch(index)
         if not good or int(index) <= previous:
-            expected = f"a number above {previous} and {len(CHANNELS)} values"
+            expected = f"a sample number above {previous}, then {len(CHANNELS)} values"
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         previous = int(index)
     check_end(text, name, _FIX)
@@ -133,8 +135,8 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
         The people. The table has at least one person.
 
     Raises:
-        FormatError: If a line does not have five whole numbers in their ranges, or a person has two
-            lines.
+        FormatError: If a line does not have five whole numbers in the allowed ranges, or if a
+            person has two lines.
     """
     header, *lines = read_text(file, name).strip().split("\n")
     if header.strip() != ",".join(_COLUMNS):
@@ -143,10 +145,11 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
     for number, line in enumerate(lines, 2):
         code, weight, height, age, gender = _whole_numbers(line, number, name)
         if code in by_code:
-            raise FormatError(name, f"line {number}", f"person {code} again", "each once", _FIX)
+            expected = "each person once"
+            raise FormatError(name, f"line {number}", f"person {code} again", expected, _FIX)
         by_code[code] = Person(weight, height, age, SEXES[gender])
     if not by_code:
-        raise FormatError(name, "", "no people", "a line each", _FIX)
+        raise FormatError(name, "", "no people", "one line per person", _FIX)
     return People(by_code)
 
 

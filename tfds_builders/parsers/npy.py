@@ -1,7 +1,8 @@
-"""Parser of NumPy's `.npy` files, which have a magic number, a text header and the numbers.
+"""Parser of NumPy's `.npy` files. A file has a magic number, then a header of text, then the
+numbers.
 
-`numpy.load` is not used, because it evaluates the header and may create objects. This parser
-accepts only headers of one fixed form, and compares the shape with the size of the file before it
+This parser replaces `numpy.load`, which evaluates the header and may create objects. It accepts
+only one form of header, and compares the shape in the header with the size of the file before it
 makes an array.
 """
 
@@ -23,7 +24,7 @@ _HEADER = re.compile(
     r"\{'descr': '([<>|=][a-z]\d{1,2})', 'fortran_order': (True|False), "
     r"'shape': \(((?:\d{1,18}(?:, \d{1,18}){0,7},?)?)\), ?\} *\n?"
 )
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
@@ -38,8 +39,8 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
         The array, in the byte order of the machine.
 
     Raises:
-        FormatError: If the file has another format, other types of numbers, no numbers or objects,
-            or is damaged.
+        FormatError: If the file is damaged or has another format, if it contains objects or no
+            numbers, or if the type of its numbers is not in `kinds`.
     """
     data = file.read()
     size = _LENGTH.get(data[6]) if data.startswith(_MAGIC) and len(data) > 7 else None

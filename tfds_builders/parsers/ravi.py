@@ -1,7 +1,8 @@
-"""Parser of the mini-ImageNet lists of Ravi2017: a header, then `n0153282900000005.jpg,n01532829`.
+"""Parser of the mini-ImageNet lists of Ravi2017. A list has a header, then lines such as
+`n0153282900000005.jpg,n01532829`.
 
-The name of an image is the WordNet id of its class followed by a running number. It differs from
-the name of the image in ImageNet.
+The name of an image consists of the WordNet id of its class and a running number. In ImageNet, the
+image has another name.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tfds_builders.parsers.text import read_text
 
 _HEAD = "filename,label"
 _LINE = re.compile(r"((n\d{8})\d{8}\.jpg),(n\d{8})")
-_FIX = "The list seems to be cut or edited, or it belongs to another split. Get it again."
+_FIX = "The list seems to be incomplete, edited or from another split. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Listing:
     """A list of images.
 
     Attributes:
-        labels: Class by image, in the order of the file. At least one image exists.
+        labels: Mapping from each image to its class, in the order of the file. There is at least
+            one image.
     """
 
     labels: dict[str, str]

@@ -1,8 +1,9 @@
 """Parser of the EEG data set of UCI (data set 121; Begleiter1999; Zhang1995).
 
-A text file has one trial: one second of 64 electrodes. The file has four header lines, then for
-each electrode a line `# FP1 chan 0` and 256 lines `trial electrode sample microvolts`. The header
-states 120 trials and 416 samples, although a file has one trial of 256 samples.
+Each text file has one trial, which is one second of EEG from 64 electrodes. The file begins with
+four header lines. Each electrode has a line such as `# FP1 chan 0`, then 256 lines `trial electrode
+sample microvolts`. The header states 120 trials and 416 samples, but the file has only one trial of
+256 samples.
 """
 
 from __future__ import annotations
@@ -35,22 +36,25 @@ _CHANNEL = re.compile(r"# (\w+) chan (\d+)")
 _HEADER = 4
 _ORDER = [str(sample) for sample in range(SAMPLES)]
 _ODD = re.compile(r"[^\d.eE+\- ]")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 class EmptyTrialError(FormatError):
-    """Error for a trial file without samples. The full data set has some empty trial files."""
+    """Error for a trial file without samples. The full data set contains some of these empty
+    files.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A trial of one second of EEG.
+    """One trial, which is one second of EEG.
 
     Attributes:
-        subject: Id of the person, `co<n><a|c><number>`. `a` means alcoholic and `c` means control.
-        trial: Number of the trial as the header states it.
+        subject: Id of the person, `co<n><a|c><number>`. The letter `a` means alcoholic, and `c`
+            means control.
+        trial: Number of the trial that the header states.
         condition: One of `CONDITIONS`.
-        error: Whether the condition is marked `err`.
+        error: Whether the header marks the condition with `err`.
         channels: Names of the electrodes, in the order of the file.
         sequence: EEG in microvolts, (256, channels) float32.
     """
@@ -67,7 +71,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
     """Reads one trial.
 
     Args:
-        file: The open, unzipped file.
+        file: The open, decompressed file.
         name: Name of the file, for error messages.
 
     Returns:
@@ -79,7 +83,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
     """
     content = read_ascii(file, name)
     if not has_samples(content):
-        raise EmptyTrialError(name, "", "no samples", "256 a channel", "Leave the trial out.")
+        raise EmptyTrialError(name, "", "no samples", "256 per channel", "Leave the trial out.")
     check_end(content, name, _FIX)
     content = content.removesuffix(b"\n")
     head = content.split(b"\n", _HEADER)[:_HEADER]
@@ -89,7 +93,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
     condition, error, trial = _line(lines, 3, _CONDITION, "`# S1 obj , trial 0`", name)
     count, length = int(count), content.count(b"\n") + 1
     if length != _HEADER + count * (SAMPLES + 1) or count == 0:
-        expected = f"{_HEADER} + {count} x {SAMPLES + 1} as the header says"
+        expected = f"{_HEADER} + {count} x {SAMPLES + 1}, as the header states"
         raise FormatError(name, "", f"{length} lines", expected, _FIX)
     channels, sequence = _by_columns(content, count, trial) or _by_lines(
         content.decode().split("\n"), count, trial, name
@@ -98,7 +102,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
 
 def has_samples(content: bytes) -> bool:
-    """Returns whether an unzipped trial file has any line without `#`."""
+    """Returns whether a decompressed trial file has a line that does not begin with `#`."""
     return re.search(rb"^[^#\s]", content, re.MULTILINE) is not None
 
 
@@ -113,9 +117,10 @@ def _line(lines, at, pattern, expected, name, index=None):
 def _by_columns(
     content: bytes, count: int, trial: str
 ) -> tuple[tuple[str, ...], np.ndarray] | None:
-    """Returns electrodes and values, or None unless every line has the exact form of the archive.
+    """Returns the electrodes and their values.
 
-    This function is several times as fast as `_by_lines`.
+    Returns None if a line does not have exactly the form of the official files. This function is
+    several times as fast as `_by_lines`.
     """
     channels, tables = [], []
     for index, block in enumerate(content.split(b"#")[1 + _HEADER :]):
@@ -140,7 +145,7 @@ def _by_columns(
 def _by_lines(
     lines: list[str], count: int, trial: str, name: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Returns electrodes and values. Any number of blanks may be between words.
+    """Returns the electrodes and their values. Words may be separated by any number of spaces.
 
     Raises:
         FormatError: If a line does not have the expected form. The error names the line.

@@ -1,8 +1,9 @@
-"""Parsers of the recordings of a watch and a phone, and of two tables (MateySanz2023).
+"""Parsers of a data set recorded by a watch and a phone, for its recordings and its two tables
+(MateySanz2023).
 
-The file of a run has a header and lines of eight comma-separated values: acceleration (m/s^2) and
-angular rate (rad/s) along x, y and z, Unix time in milliseconds, and the activity. The time is the
-time at which the device delivered the sample. Steps between times are therefore uneven, and several
+The file of a run has a header, then lines of eight comma-separated values: acceleration (m/s^2) and
+angular rate (rad/s) for x, y and z, the Unix time in milliseconds, and the activity. The device
+states the time at which it delivered the sample. Times are therefore unevenly spaced, and several
 samples may have the same time. The tables describe the people and the runs.
 """
 
@@ -37,19 +38,19 @@ _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _INDEX = {word: index for index, word in enumerate(ACTIVITIES)}
 _LINES = re.compile(rb"(?:(?:[^,\n]++,){6}+\d{12,13}+,(?:%b)\n)++" % "|".join(ACTIVITIES).encode())
 _WHOLE = re.compile(r"\d{1,3}")
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A run of one person as one device recorded it.
+    """One run of a person, recorded by one device.
 
     Attributes:
-        time_ms: Unix times in milliseconds, (T,) int64. Neighboring times may be equal, and times
-            never decrease.
-        sequence: Signals of shape (T, 6), float32, with the columns `CHANNELS`: acceleration with
-            gravity in m/s^2 and angular rate in rad/s.
-        activity: Activity of each sample as an index into `ACTIVITIES`, (T,) uint8.
+        time_ms: Unix times in milliseconds, (T,) int64. They never decrease, but neighboring times
+            may be equal.
+        sequence: Signals, shape (T, 6), float32. The columns are `CHANNELS`: acceleration with
+            gravity in m/s^2, then angular rate in rad/s.
+        activity: Activity of each sample, (T,) uint8. It is an index into `ACTIVITIES`.
     """
 
     time_ms: np.ndarray
@@ -59,7 +60,7 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """A person as a line of the table describes them.
+    """Description of a person in one line of the table.
 
     Attributes:
         age: Age in years.
@@ -80,12 +81,12 @@ class Person:
 
 @dataclasses.dataclass(frozen=True)
 class Conditions:
-    """Conditions of a run as a line of the table describes them.
+    """Conditions of a run, from one line of the table.
 
     Attributes:
-        orientation: Orientation of the phone in the pocket, one of `ORIENTATIONS`.
-        first_turn: Direction of the turn after the first stretch, `"left"` or `"right"`.
-        second_turn: Direction of the turn in front of the chair.
+        orientation: Orientation of the phone in the pocket. It is one of `ORIENTATIONS`.
+        first_turn: Direction of the turn between the two walks, `"left"` or `"right"`.
+        second_turn: Direction of the turn in front of the chair, `"left"` or `"right"`.
     """
 
     orientation: str
@@ -95,10 +96,10 @@ class Conditions:
 
 @dataclasses.dataclass(frozen=True)
 class People:
-    """The table of the people.
+    """Table of the people.
 
     Attributes:
-        by_id: Each person by id, such as `"s01"`.
+        by_id: Mapping from the id of each person, such as `"s01"`, to the person.
     """
 
     by_id: dict[str, Person]
@@ -106,10 +107,10 @@ class People:
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """The table of the runs.
+    """Table of the runs.
 
     Attributes:
-        by_id: The conditions of each run by id, such as `"s01_01"`.
+        by_id: Mapping from the id of each run, such as `"s01_01"`, to the conditions of the run.
     """
 
     by_id: dict[str, Conditions]
@@ -126,9 +127,9 @@ def parse(file: BinaryIO, *, name: str) -> Run:
         Run with at least one sample and only finite values.
 
     Raises:
-        FormatError: If the header differs, if a line does not have six numbers, a time and an
-            activity, if a time is before the time of the line above, or if the accelerations are
-            not in m/s^2.
+        FormatError: If the header is not the expected header, if a line does not have six numbers,
+            a time and an activity, if a time is earlier than the time in the previous line, or if
+            the accelerations are not in m/s^2.
     """
     body = _body(file, name, _HEADER)
     run = _by_arrow(body)
@@ -159,7 +160,7 @@ def _by_lines(lines: list[str], name: str) -> Run:
     columns = [line.rsplit(",", 2) for line in lines]
     for number, (line, cells) in enumerate(zip(lines, columns, strict=True), 2):
         if len(cells) != 3 or not _TIME.fullmatch(cells[1]) or cells[2] not in ACTIVITIES:
-            expected = "six numbers, milliseconds and an activity"
+            expected = "six numbers, a time in milliseconds and an activity"
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     texts, times, activities = zip(*columns, strict=True)
     time_ms = np.array(times, np.int64)
@@ -174,8 +175,8 @@ def _check_order(time_ms: np.ndarray, name: str) -> None:
     if backward.size:
         row = int(backward[0]) + 1
         step = time_ms[row - 1] - time_ms[row]
-        received = f"a time {step} ms before that of the line above"
-        raise FormatError(name, f"line {row + 2}", received, "times that do not step back", _FIX)
+        received = f"a time {step} ms before the time of the previous line"
+        raise FormatError(name, f"line {row + 2}", received, "times that do not decrease", _FIX)
 
 
 def parse_people(file: BinaryIO, *, name: str) -> People:
@@ -189,7 +190,7 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
         The people. The table has at least one person.
 
     Raises:
-        FormatError: If a line does not describe a person, or a person has a second line. The error
+        FormatError: If a line does not describe a person, or if a person has two lines. The error
             names the line.
     """
     by_id = {}
@@ -218,7 +219,7 @@ def parse_runs(file: BinaryIO, *, name: str) -> Runs:
         The runs. The table has at least one run.
 
     Raises:
-        FormatError: If a line does not describe a run, or a run has a second line. The error names
+        FormatError: If a line does not describe a run, or if a run has two lines. The error names
             the line.
     """
     by_id = {}
@@ -232,19 +233,19 @@ def parse_runs(file: BinaryIO, *, name: str) -> Runs:
 
 
 def _body(file: BinaryIO, name: str, header: str) -> bytes:
-    """Returns the lines below the header. Refuses a file without such lines."""
+    """Returns the lines below the header. Refuses a file that has only a header."""
     content = read_ascii(file, name)
     first, _, body = content.partition(b"\n")
     if first.decode() != header:
         raise FormatError(name, "line 1", quoted(first), f"the header {header}", _FIX)
     if not body:
-        raise FormatError(name, "", "a header and nothing more", "at least one line", _FIX)
+        raise FormatError(name, "", "only a header", "at least one line below it", _FIX)
     check_end(content, name, _FIX)
     return body
 
 
 def _rows(file: BinaryIO, name: str, header: str, seen: dict, pattern: str):
-    """Yields number and cells of each line of a table. Refuses an id that occurs twice."""
+    """Yields the number and the cells of each line of a table. Refuses an id that occurs twice."""
     columns = header.count(",") + 1
     lines = _body(file, name, header).decode().removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 2):
@@ -259,10 +260,10 @@ def _rows(file: BinaryIO, name: str, header: str, seen: dict, pattern: str):
 
 
 def _check_unit(sequence: np.ndarray, name: str) -> None:
-    """Refuses accelerations in g or without gravity."""
+    """Refuses accelerations that are in g or do not include gravity."""
     typical = float(np.median(np.linalg.norm(sequence[:, :3].astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:
         raise FormatError(
-            name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
-            "The values are in g or without gravity. Take the file from the archive.",
+            name, "", f"a median acceleration of {typical:.2g}", "about 9.8 m/s^2",
+            "The values are in g or do not include gravity. Use the file of the archive.",
         )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Parser of VoxCeleb's tables of speakers (Nagrani2017; Chung2018).
+"""Parser of the tables that list the speakers of VoxCeleb (Nagrani2017; Chung2018).
 
-The tables `vox1_meta.csv` and `vox2_meta.csv` have a header, then one line per speaker. Tabs
-separate the cells of `vox1_meta.csv` in spite of its name. Commas separate the cells of
-`vox2_meta.csv`, and each of these cells ends in a blank.
+The tables `vox1_meta.csv` and `vox2_meta.csv` have a header, then one line per speaker. In
+`vox1_meta.csv`, tabs separate the cells, despite the name of the file. In `vox2_meta.csv`, commas
+separate the cells, and each cell ends in a space.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tfds_builders.parsers.text import read_text
 GENDERS = {"f": "female", "m": "male"}
 PARTS = ("dev", "test")
 _ID = re.compile(r"id\d{5}")
-_FIX = "The table seems to be cut or edited. Get it again."
+_FIX = "The table seems to be incomplete or edited. Get it again."
 
 
 class Speaker(NamedTuple):
-    """A speaker as a line of the table describes them.
+    """Description of a speaker in one line of the table.
 
-    `name` and `nationality` are empty for VoxCeleb2, whose table does not have these columns.
+    `name` and `nationality` are empty for VoxCeleb2, because its table does not have these columns.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Speaker(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table of speakers.
+    """Table of speakers.
 
     Attributes:
-        speakers: At least one speaker, by id (`id10001`). `gender` is a value of `GENDERS`, and
-            `part` is one of `PARTS`.
+        speakers: Mapping from the id of each speaker, such as `id10001`, to the speaker. There is
+            at least one speaker. `gender` is a value of `GENDERS`, and `part` is one of `PARTS`.
     """
 
     speakers: dict[str, Speaker]
@@ -71,7 +71,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
         speaker = _speaker(dict(zip(columns, cells, strict=False)))
         is_whole = len(cells) == len(columns) and _ID.fullmatch(cells[0])
         if not is_whole or speaker is None or cells[0] in speakers:
-            expected = f"{len(columns)} cells, id00000 (each once), m or f, dev or test"
+            expected = f"{len(columns)} cells with id00000 (each id once), m or f, and dev or test"
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         speakers[cells[0]] = speaker
     if not speakers:
@@ -80,7 +80,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
 
 
 def _speaker(row: dict[str, str]) -> Speaker | None:
-    """Returns a speaker, or None if gender or part have values that the format does not have."""
+    """Returns a speaker, or None if the value of the gender or of the part is invalid."""
     gender, part = row.get("Gender"), row.get("Set")
     if gender not in GENDERS or part not in PARTS:
         return None

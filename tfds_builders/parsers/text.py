@@ -1,7 +1,7 @@
-"""Readers of ASCII text and of tables of numbers, for the parsers of text formats.
+"""Functions that read ASCII text and tables of numbers.
 
-Arrow reads tables at 100 MB/s and more. If Arrow refuses a table, slower functions read the table
-or find the line with the error.
+Parsers of text formats use them. PyArrow reads tables at 100 MB/s or more. If PyArrow refuses a
+table, slower functions read the table or find the line with the error.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
         file: The open file.
         name: Name of the file, for error messages.
         comments: Whether lines that begin with `#` are comments. Comments may have any encoding.
-            They become empty lines.
+            The function replaces them by empty lines.
 
     Raises:
-        FormatError: If the text has a NUL or a byte that is not ASCII, as UTF-16 has.
+        FormatError: If the text contains a NUL byte or a byte that is not ASCII, for example
+            because it is in UTF-16.
     """
     data = file.read().removeprefix(_BOM)
     if comments:
@@ -46,13 +47,13 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
         at = next(i for i, byte in enumerate(data) if byte > 127 or byte == 0)
         raise FormatError(
             name, f"byte {at}", f"the byte 0x{data[at]:02x}", "plain ASCII text",
-            "The file is damaged or saved in another encoding. Take it again from the archive.",
+            "The file is damaged or saved in another encoding. Unpack it again from the archive.",
         )  # fmt: skip
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def check_end(text: str | bytes, name: str, fix: str) -> None:
-    """Checks that the last line has a line end. Without a line end, the last number may be cut.
+    """Checks that the last line has a line end. If it has none, the last number may be incomplete.
 
     Args:
         text: Text that `read_text` or `read_ascii` returned.
@@ -85,17 +86,19 @@ def is_number(text: str) -> bool:
 def read_columns(
     table: bytes | memoryview, names: list[str], types: dict[str, type], *, separator: str
 ) -> dict[str, np.ndarray] | None:
-    """Reads columns of numbers or words with Arrow.
+    """Reads columns of numbers or words with PyArrow.
 
     Args:
         table: ASCII text.
         names: Names of all columns, in their order.
-        types: Mapping from the name of each column to read to its NumPy type or `str`.
+        types: Mapping from the names of the columns to read to their types, which are NumPy types
+            or `str`.
         separator: The character between two columns.
 
     Returns:
-        The columns by name, or None if a line has another number of columns or a value is not a
-        number of the type of its column. `nan` and `inf` are valid floats.
+        Dictionary from the names of the columns to the columns. None if a line has another number
+        of columns, or if a value does not have the type of its column. `nan` and `inf` are valid
+        floats.
     """
     arrow_types = {
         name: pyarrow.string() if dtype is str else pyarrow.from_numpy_dtype(dtype)
@@ -118,21 +121,21 @@ def read_columns(
 def numbers(
     lines: list[str], columns: int, *, name: str, first_line: int, separator: str | None, fix: str
 ) -> np.ndarray:
-    """Reads lines with the same number of numbers each.
+    """Reads lines of numbers into a table. Each line must have the same number of columns.
 
     Args:
         lines: The lines, without line ends.
-        columns: Number of numbers per line.
+        columns: Required number of columns.
         name: Name of the file, for error messages.
         first_line: Number of the first line in the file, for error messages.
-        separator: The character between two numbers, or None for blanks and tabs.
+        separator: The character between two numbers, or None for spaces and tabs.
         fix: Last sentence of the error message, which tells users what to do.
 
     Returns:
         The numbers as float32, shape (lines, columns).
 
     Raises:
-        FormatError: If a line has another count of numbers, or a value is not a finite number.
+        FormatError: If a line has another number of columns, or if a value is not a finite number.
     """
     table = _by_arrow(lines, columns, separator)
     if table is None:
@@ -143,7 +146,7 @@ def numbers(
 
 
 def finite_table(columns: list[np.ndarray]) -> np.ndarray | None:
-    """Returns columns as one float32 table, shape (lines, columns), or None if a value is not
+    """Joins columns into a float32 table of shape (lines, columns). Returns None if a value is not
     finite.
     """
     with np.errstate(over="ignore"):

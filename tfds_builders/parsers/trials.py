@@ -1,8 +1,8 @@
-"""Parser of VoxCeleb1's lists of verification trials (Nagrani2017; Chung2018).
+"""Parser of the lists of verification trials for VoxCeleb1 (Nagrani2017; Chung2018).
 
-Each line is a trial: `1 id10270/x6uYqmx31kE/00001.wav id10270/8jEAjG6SegY/00008.wav`. It begins
-with 1 if both recordings are of the same speaker, else with 0. Older copies have names of people,
-such as `Eartha_Kitt/x6uYqmx31kE_0000001.wav`.
+Each line is a trial: `1 id10270/x6uYqmx31kE/00001.wav id10270/8jEAjG6SegY/00008.wav`. The line
+begins with 1 if both recordings are from the same speaker, and with 0 otherwise. Older copies of
+the lists contain names of people instead of ids, such as `Eartha_Kitt/x6uYqmx31kE_0000001.wav`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _LINE = re.compile(r"([01]) (\S{1,200}) (\S{1,200})")
 _VIDEO = r"[\w\-]{11}"
 _UTTERANCE = re.compile(rf"id\d{{5}}/{_VIDEO}/\d{{5}}\.wav", re.ASCII)
 _OLD = re.compile(rf"([^/]+)/({_VIDEO})_00(\d{{5}})\.wav", re.ASCII)
-_FIX = "The list seems to be cut or edited. Get it again."
+_FIX = "The list seems to be incomplete or edited. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Trials:
-    """A list of trials.
+    """List of trials.
 
     Attributes:
-        is_same: Whether the two utterances of each trial are of one speaker. At least one trial
-            exists.
+        is_same: For each trial, whether both utterances are from the same speaker. There is at
+            least one trial.
         first: First utterance of each trial, such as `id10270/x6uYqmx31kE/00001`.
         second: Second utterance of each trial.
     """
@@ -49,14 +49,16 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        ids: Mapping from the name of each person to their id, for older copies.
+        ids: Mapping from the name of each person to the id of the person. It is used for older
+            copies of the lists.
 
     Returns:
         The trials, in the order of the file.
 
     Raises:
-        FormatError: If a line does not have the expected form, has a name that is not in `ids`, or
-            has a 0 for one speaker or a 1 for two. The error names the line.
+        FormatError: If a line does not have the expected form, if it has a name that is not in
+            `ids`, or if its label is wrong: 0 for the same speaker, or 1 for two speakers. The
+            error names the line.
     """
     are_same, first, second = [], [], []
     for number, line in enumerate(read_text(file, name).splitlines(), 1):
@@ -66,7 +68,7 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
             expected = "`0|1 speaker/video/number.wav speaker/video/number.wav`"
             if match and any(_OLD.fullmatch(word) for word in match.groups()[1:]):
                 expected = (
-                    "people who are in vox1_meta.csv, which must be in the folder of the list"
+                    "names of people in vox1_meta.csv, which must be in the same folder as the list"
                 )
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         is_same = speaker_of(pair[0]) == speaker_of(pair[1])
@@ -82,8 +84,8 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
 
 
 def _utterance(word: str, ids: Mapping[str, str]) -> str | None:
-    """Returns the name of an utterance without the file suffix, or None if the word has another
-    form.
+    """Returns the name of an utterance without the extension, or None if the word is not the name
+    of an utterance.
     """
     if _UTTERANCE.fullmatch(word):
         return word.removesuffix(".wav")

@@ -1,11 +1,11 @@
-"""Parser of the Japanese Vowels data set (Kudo1999): `ae.train` and `ae.test` of UCI, and `.ts`
-files.
+"""Parser of the Japanese Vowels data set (Kudo1999).
 
-In UCI's form, each line is a frame of 12 numbers that blanks separate. A block of frames is an
-utterance. Empty lines separate blocks, or a line of twelve `1.0`, which is never a frame, closes a
-block. The file does not name the speakers. The order of the blocks determines them. In the `.ts`
-form, each line is an utterance: 12 channels separated by `:`, whose values are separated by `,`,
-and the speaker at the end.
+It reads the files `ae.train` and `ae.test` from UCI, and `.ts` files. In the files from UCI, each
+line is a frame of 12 numbers separated by spaces. A block of frames is an utterance. Each block
+ends with an empty line or with a line of twelve `1.0`, which is never a frame. The file does not
+name the speakers, because the order of the blocks determines them. In `.ts` files, each line is an
+utterance. It consists of 12 channels and the number of the speaker, separated by `:`. The values of
+a channel are separated by `,`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ CHANNELS = 12
 SPEAKERS = 9
 SIZES = {"train": (30,) * 9, "test": (31, 35, 88, 44, 29, 24, 40, 50, 29)}
 _LONGEST = 1000
-_FIX = "The file seems to be cut or edited. Unpack the archive again."
+_FIX = "The file seems to be incomplete or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Utterances:
-    """Utterances in the order of the file.
+    """Utterances of a file, in the order of the file.
 
     Attributes:
-        sequences: LPC cepstrum coefficients of each utterance, (T, 12) float32, with 6.4 ms between
-            frames.
-        speakers: Speaker of each utterance, 1 to 9, or None in UCI's form, which does not name the
-            speakers.
+        sequences: LPC cepstrum coefficients of each utterance, (T, 12) float32. A new frame begins
+            every 6.4 ms.
+        speakers: Speaker of each utterance, from 1 to 9. None for the files from UCI, which do not
+            name the speakers.
     """
 
     sequences: tuple[np.ndarray, ...]
@@ -43,7 +43,7 @@ class Utterances:
 
 
 def parse(file: BinaryIO, *, name: str) -> Utterances:
-    """Reads a file in UCI's form or in the `.ts` form. The first line decides the form.
+    """Reads a file from UCI or a `.ts` file. The function recognizes the format by the first line.
 
     Args:
         file: The open file.
@@ -53,16 +53,17 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
         At least one utterance. Each utterance has at least one frame, and all values are finite.
 
     Raises:
-        FormatError: If a line does not have the expected form. The error names the line. The padded
-            `.arff` form is refused, because padding changes the distribution of the values.
+        FormatError: If a line does not have the expected form. The error names the line. The
+            function also refuses padded `.arff` files, because padding changes the distribution of
+            the values.
     """
     text = read_text(file, name)
     lines = text.split("\n")
     first = next((line.strip() for line in lines if line.strip() and line[0] != "%"), "")
     if first.lower().startswith("@relation"):
         raise FormatError(
-            name, "line 1", "an ARFF file, padded to equal length", "the unpadded .ts or ae.* form",
-            "Padding changes the distribution of the values. Take the other archive.",
+            name, "line 1", "an ARFF file with padded utterances", "an unpadded .ts or ae.* file",
+            "Padding changes the distribution of the values. Use the other archive.",
         )  # fmt: skip
     part = _parse_ts(lines, name) if first[:1] in ("#", "@") else _parse_blocks(lines, name)
     check_end(text, name, _FIX)
@@ -70,7 +71,7 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
 
 
 def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
-    """Reads the number of utterances of each of the 9 speakers from `size_ae.train` or
+    """Reads the number of utterances for each of the 9 speakers from `size_ae.train` or
     `size_ae.test`.
 
     Raises:
@@ -85,15 +86,15 @@ def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
 
 
 def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[int, ...]:
-    """Returns the speaker, 1 to 9, of each block of UCI's form.
+    """Returns the speaker, from 1 to 9, of each block in a file from UCI.
 
     Args:
         count: Number of blocks in the file.
-        sizes: Number of blocks of each speaker, in order.
+        sizes: Number of blocks for each speaker, in the order of the speakers.
         name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If the number of blocks differs from the sum of the sizes.
+        FormatError: If the number of blocks is not the sum of `sizes`.
     """
     if count != sum(sizes):
         raise FormatError(
@@ -127,7 +128,7 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
     if any(line.strip().lower().split() == ["@equallength", "true"] for line in lines[: marks[0]]):
         raise FormatError(
             name, "", "@equalLength true", "@equalLength false",
-            "The utterances were padded or cut to one length. Take those of unequal lengths.",
+            "The utterances were padded or cut to one length. Use a file with unequal lengths.",
         )  # fmt: skip
     rows = [
         (number, line)
@@ -162,5 +163,5 @@ def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
 
 def _table(lines: list[str], first: int, name: str, separator: str | None) -> np.ndarray:
     if not lines:
-        raise FormatError(name, "", "no frames", "blocks of 12 numbers a line", _FIX)
+        raise FormatError(name, "", "no frames", "blocks of lines with 12 numbers", _FIX)
     return numbers(lines, CHANNELS, name=name, first_line=first, separator=separator, fix=_FIX)

@@ -1,7 +1,8 @@
 """Reader of RIFF/WAVE audio with 16 bit PCM samples.
 
-The standard library reads the files. It skips the other chunks, which surround the samples in files
-of RAVDESS (`FLLR`, `LIST`, `bext` and `_PMX`), so the samples may begin at any byte.
+The module `wave` of Python's standard library reads the files. It skips all chunks except the
+samples, so the samples may begin at any byte. Files of RAVDESS have the additional chunks `FLLR`,
+`LIST`, `bext` and `_PMX`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, quoted
 
 _BYTES = 2  # bytes per sample
-_FIX = "The file seems to be cut or converted. Get it again from the official archive."
+_FIX = "The file seems to be incomplete or converted. Get it again from the official archive."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Sound:
     """An audio recording.
 
     Attributes:
-        samples: At least one sample of at least one channel, (time, channels) int16.
+        samples: Samples, shape (time, channels), int16. There is at least one sample and one
+            channel.
         rate_hz: Samples per second.
     """
 
@@ -42,20 +44,22 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
         The recording with all samples that the header states.
 
     Raises:
-        FormatError: If the file is not a WAVE file, is not 16 bit PCM, is cut, or has no samples.
+        FormatError: If the file is not a WAVE file with 16 bit PCM samples, is incomplete, or has
+            no samples.
     """
     try:
         with wave.open(file) as sound:
             channels, width, rate, frames = sound.getparams()[:4]
             data = sound.readframes(frames) if width == _BYTES else b""
     except (wave.Error, EOFError, ValueError, RuntimeError) as error:
-        # a chunk that begins beyond the end raises a RuntimeError without a text
-        received = quoted(str(error) or "a cut file")
+        # if a chunk begins after the end of the file, the RuntimeError has no text
+        received = quoted(str(error) or "an incomplete file")
         raise FormatError(name, "", received, "a RIFF/WAVE file with 16 bit PCM", _FIX) from error
     if width != _BYTES:
         raise FormatError(name, "", f"{8 * width} bit samples", "16 bit PCM", _FIX)
     if rate == 0 or frames == 0 or len(data) != frames * channels * _BYTES:
         received = f"{len(data):,} bytes of samples at {rate:,} Hz"
-        expected = f"{frames * channels * _BYTES:,} as the header says, at least one sample"
+        stated = frames * channels * _BYTES
+        expected = f"{stated:,} bytes, as the header states, and at least one sample"
         raise FormatError(name, "", received, expected, _FIX)
     return Sound(np.frombuffer(data, "<i2").astype(np.int16).reshape(frames, channels), rate)

@@ -1,10 +1,11 @@
-"""Parser of PhysioNet's WFDB records in format 16 (Goldberger2000): a text header and 16-bit
-samples.
+"""Parser of PhysioNet's WFDB records in format 16 (Goldberger2000). A record has a header file and
+a file of 16-bit samples.
 
-`NAME.hea` has a line for the record, `name signals rate samples`, then a line for each signal,
-`file 16 gain(baseline)/unit resolution zero first checksum block description`, then comments such
-as `#Age:75.0`. One little-endian file has the interleaved samples of all signals. The value of a
-sample in its unit is (sample - baseline) / gain. The sample -32768 means a missing value.
+The header file `NAME.hea` begins with the line `name signals rate samples` for the record. For each
+signal, a line `file 16 gain(baseline)/unit resolution zero first checksum block description`
+follows. Comments such as `#Age:75.0` are at the end. The other file has the interleaved samples of
+all signals in little-endian order. The value of a sample, in the unit of its signal, is (sample -
+baseline) / gain. The sample -32768 means a missing value.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _SIGNAL = re.compile(
     rf"(\S+)\s+16\s+({_REAL})(?:\((-?\d{{1,9}})\))?(?:/(\S+))?\s+\d{{1,3}}\s+(-?\d{{1,9}})"
     r"\s+-?\d{1,9}\s+-?\d{1,9}\s+\d{1,9}\s+(\S.*)"
 )
-_FIX = "The file seems to be cut or edited. Get it again from PhysioNet."
+_FIX = "The file seems to be incomplete or edited. Get it again from PhysioNet."
 
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """A signal of a record: its name, its unit, and the numbers that convert a sample into a
-    value.
+    """One signal of a record, with its name, its unit, and the numbers that convert samples into
+    values.
     """
 
     name: str
@@ -51,9 +52,10 @@ class Header:
         record: Name of the record.
         rate_hz: Samples per second.
         samples: Number of samples of each signal.
-        file: Name of the file with the samples, in the folder of the header.
+        file: Name of the file with the samples. It is in the same folder as the header.
         signals: The signals, in the order of the interleaved samples.
-        notes: Values of comments of the form `#key:value`. The keys are in lower case.
+        notes: Mapping from keys to values, from the comments of the form `#key:value`. The keys are
+            in lower case.
     """
 
     record: str
@@ -76,7 +78,7 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
 
     Raises:
         FormatError: If a line does not have the expected form, or if the record has several
-            segments, another format than 16, or several files. The error names the line.
+            segments, several files, or a format that is not 16. The error names the line.
     """
     lines = [(n, line.strip()) for n, line in enumerate(read_text(file, name).split("\n"), 1)]
     notes = dict(_note(line) for _, line in lines if line.startswith("#") and ":" in line)
@@ -84,11 +86,11 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
     number, first = lines[0] if lines else (1, "")
     match = _RECORD.fullmatch(first)
     if match is None or "/" in match[1] or not (int(match[2]) and float(match[3]) * int(match[4])):
-        expected = "`name signals rate samples` of one segment, each above 0"
+        expected = "`name signals rate samples` of one segment, with numbers above 0"
         raise FormatError(name, f"line {number}", quoted(first), expected, _FIX)
     if len(lines) - 1 != int(match[2]):
         received = f"{len(lines) - 1} lines of signals"
-        raise FormatError(name, "", received, f"{match[2]}, as line {number} says", _FIX)
+        raise FormatError(name, "", received, f"{match[2]}, as line {number} states", _FIX)
     files, signals = zip(*(_signal(*line, name) for line in lines[1:]), strict=True)
     if len(set(files)) > 1:
         raise FormatError(name, "", f"{len(set(files))} files of samples", "one", _FIX)
@@ -103,7 +105,7 @@ def _note(line: str) -> tuple[str, str]:
 def _signal(number: int, line: str, name: str) -> tuple[str, Signal]:
     match = _SIGNAL.fullmatch(line)
     if match is None:
-        expected = "`file 16 gain(baseline)/unit` and six fields more"
+        expected = "`file 16 gain(baseline)/unit` and six more fields"
         raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     file, gain, baseline, unit, zero, title = match.groups()
     gain = float(gain) or DEFAULT_GAIN
@@ -122,13 +124,13 @@ def check_bytes(size: int, header: Header, *, name: str) -> None:
         name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If the file is shorter or longer. The error states the two numbers of bytes.
+        FormatError: If the file is shorter or longer. The error states both numbers of bytes.
     """
     expected = 2 * header.samples * len(header.signals)
     if size != expected:
         raise FormatError(
-            name, "", f"{size:,} bytes", f"{expected:,}, as its header says",
-            "The download seems to be cut. Get the file again from PhysioNet.",
+            name, "", f"{size:,} bytes", f"{expected:,}, as its header states",
+            "The download seems to be incomplete. Get the file again from PhysioNet.",
         )  # fmt: skip
 
 
@@ -144,14 +146,14 @@ def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray
         Read-only samples of shape (samples, signals), int16.
 
     Raises:
-        FormatError: If the file is shorter or longer than the header says.
+        FormatError: If the file is shorter or longer than the header states.
     """
     check_bytes(len(data), header, name=name)
     return np.frombuffer(data, "<i2").reshape(header.samples, len(header.signals))
 
 
 def physical(digital: np.ndarray, header: Header) -> np.ndarray:
-    """Returns samples in the units of their signals. Missing samples become NaN.
+    """Converts samples into values in the units of their signals. Missing samples become NaN.
 
     Args:
         digital: Samples of shape (T, signals), int16.

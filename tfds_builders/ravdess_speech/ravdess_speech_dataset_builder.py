@@ -1,4 +1,4 @@
-"""Two sentences that 24 actors speak in eight emotions (RAVDESS, Livingstone2018)."""
+"""Data set of 24 actors who speak two sentences with eight emotions (RAVDESS, Livingstone2018)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ WANTED = Wanted(
 
 
 class Utterance(NamedTuple):
-    """A recording: the parts of its file name, and the path of the file in the archive."""
+    """One recording, described by the parts of its file name and the path of the file in the
+    archive.
+    """
 
     actor: int
     emotion: int
@@ -55,7 +57,7 @@ class Utterance(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of the file in the actor's folder."""
+        """Path of the file, beginning with the folder of the actor."""
         return "/".join(self.member.split("/")[-2:])
 
     @property
@@ -72,7 +74,7 @@ class Builder(RecordingsBuilder):
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
-        "2.0.0": "`session`, `day` and `device`; `actor` is `subject`.",
+        "2.0.0": "Adds `session`, `day` and `device`. `actor` is now `subject`.",
         "1.0.0": "First release.",
     }
     ABOUT = About(
@@ -154,7 +156,8 @@ def sex_of(actor: int) -> str:
 
 
 def split_actors(actors: set[int]) -> dict[str, tuple[str, ...]]:
-    """Divides men and women separately into splits, so that every split has men and women.
+    """Divides the men and, separately, the women into splits, so that every split has men and
+    women.
 
     Raises:
         ValueError: If there are fewer than three men or three women.
@@ -170,8 +173,8 @@ def utterances_of(source: Source) -> list[Utterance]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recording, or if a file name is not the name of a spoken
-            recording.
+        ArchiveError: If the archive has no recording, or if a file does not have the name of a
+            recording of speech.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
@@ -193,15 +196,15 @@ def _utterance(member: str, source: Source) -> Utterance:
         if not low <= code <= high
     ]
     if not match:
-        odd = ["not seven numbers of two digits"]
+        odd = ["the name is not seven numbers of two digits"]
     elif codes[2] == 1 and codes[3] == 2:
-        odd.append("a strong neutral, which nobody spoke")
+        odd.append("emotion neutral with strong intensity, which does not exist")
     elif folders[-1:] != [f"Actor_{codes[-1]:02d}"]:
         odd.append(f"not in the folder Actor_{codes[-1]:02d}")
     if odd:
         raise ArchiveError(
             f"{source.title}: {quoted(member)} is not a recording of RAVDESS's speech "
-            f"({', '.join(odd)}). Keep only what Audio_Speech_Actors_01-24.zip holds."
+            f"({', '.join(odd)}). Remove the file."
         )
     _, _, emotion, intensity, statement, repetition, actor = codes
     return Utterance(actor, emotion, intensity, statement, repetition, member)

@@ -1,4 +1,6 @@
-"""Runs of 23 people with a watch on the wrist and a phone in the pocket (MateySanz2023)."""
+"""Data set of 23 people who walk with a watch on the wrist and a phone in the pocket
+(MateySanz2023).
+"""
 
 from __future__ import annotations
 
@@ -52,19 +54,19 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Times of the samples.
+    """Configuration, which sets the times of the samples.
 
     Attributes:
-        rate_hz: Samples per second after resampling, a divisor of 1,000. None keeps the samples of
-            the file at their uneven times.
+        rate_hz: Samples per second after resampling. The rate must be a divisor of 1,000. If None,
+            records have the uneven times of the file.
     """
 
     rate_hz: int | None = None
 
 
 class Recording(NamedTuple):
-    """A run as one device recorded it: the parts of its file name, and the path of the file in
-    the archive.
+    """One run, recorded by one device and described by the parts of its file name and the path of
+    the file in the archive.
     """
 
     subject: str
@@ -82,7 +84,9 @@ class Recording(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The two tables of the archive: people by id, and conditions by run."""
+    """The two tables of the archive, as dictionaries: from the id of a person to the person, and
+    from the id of a run to its conditions.
+    """
 
     people: dict[str, sp_sw_har.Person]
     runs: dict[str, sp_sw_har.Conditions]
@@ -93,7 +97,7 @@ class Builder(RecordingsBuilder):
 
     ABOUT = About(
         people=SUBJECTS,
-        size="223 runs of 11 s, two devices",
+        size="223 runs of 11 s by two devices",
         license="CC BY 4.0",
         archives=WANTED,
     )
@@ -163,7 +167,9 @@ def examples_of(
     placed: dict[str, Place],
     rate_hz: int | None,
 ) -> Iterator[Example]:
-    """Yields the example of a recording, or of each part of the recording between two gaps."""
+    """Yields one example for a recording, or one example for each part of the recording between two
+    gaps.
+    """
     person = dataclasses.asdict(tables.people[recording.subject])
     del person["runs"]
     place = placed[recording.key]
@@ -188,7 +194,7 @@ def examples_of(
 def _parts(
     source: Source, recording: Recording, rate_hz: int | None
 ) -> Iterator[tuple[str, sp_sw_har.Run]]:
-    """Yields key and samples of the run, or of each part of the run between two gaps."""
+    """Yields the key and the samples of the run, or of each part of the run between two gaps."""
     run = _run(source, recording)
     if rate_hz is None:
         yield recording.key, run
@@ -206,8 +212,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recordings, or if a file has another name than
-            recordings have.
+        ArchiveError: If the archive has no recording, or if a file does not have the name of a
+            recording.
     """
     files = [name for name in source.names if re.search(r"_s[pw]\.csv$", name)]
     if not files:
@@ -219,8 +225,8 @@ def recordings_of(source: Source) -> list[Recording]:
     odd = sorted({*files} - {*members.values()})
     if odd:
         raise ArchiveError(
-            f"{source.title}: {quoted(odd[0])} is not a run of this data set, whose names are "
-            "sXX_YY_sp.csv and sXX_YY_sw.csv. Keep only what the folder DATA of the source holds."
+            f"{source.title}: {quoted(odd[0])} is not a run of this data set, expected a name such "
+            "as sXX_YY_sp.csv or sXX_YY_sw.csv. Remove the file."
         )
     return [
         Recording(subject, run, DEVICES[device], member)
@@ -232,15 +238,15 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
     """Reads the tables of people and runs.
 
     Raises:
-        ArchiveError: If a table is missing or lacks the person or the run of a recording, or if a
-            person has more runs than the table states.
+        ArchiveError: If a table is missing, if a table lacks the person or the run of a recording,
+            or if a person has more runs than the table states.
         FormatError: If a table cannot be read.
     """
     members = [source.index(re.escape(name)) for name in (PEOPLE_TABLE, RUNS_TABLE)]
     for name, member in zip((PEOPLE_TABLE, RUNS_TABLE), members, strict=True):
         if not member:
             raise ArchiveError(
-                f"{source.title} holds recordings, but not the table {name} of the folder DATA. "
+                f"{source.title} holds recordings, but not the table {name} from the folder DATA. "
                 f"{_GET}"
             )
     of_people, of_runs = (source.open(member[()]) for member in members)
@@ -256,8 +262,8 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
 
 
 def _absent(recording: Recording, tables: Tables) -> str | None:
-    """Returns a text that states what the tables lack for a recording, or None if they lack
-    nothing.
+    """Returns a text that states what is missing in the tables for a recording, or None if nothing
+    is missing.
     """
     if recording.subject not in tables.people:
         return f"{recording.member} is a run of {recording.subject}, who is not in {PEOPLE_TABLE}"
@@ -265,16 +271,17 @@ def _absent(recording: Recording, tables: Tables) -> str | None:
         return f"{recording.member} has a run that is not in {RUNS_TABLE}"
     runs = tables.people[recording.subject].runs
     if int(recording.run) > runs:
-        return f"{recording.member} is beyond the {runs} runs of this person in {PEOPLE_TABLE}"
+        return f"{PEOPLE_TABLE} states {runs} runs of this person, but there is {recording.member}"
     return None
 
 
 def placed_runs(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
-    """Returns the place of each recording among the recordings of the person and device, by key.
+    """Returns a dictionary from the key of each recording to its numbers. Runs, sittings and days
+    are numbered separately for each person and device.
 
     Raises:
-        ArchiveError: If two people have the same samples, because the label of one of them must be
-            wrong.
+        ArchiveError: If recordings of two people have the same samples. One of the two labels must
+            be wrong.
         FormatError: If a run cannot be read.
     """
     starts: dict[tuple[str, str], dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Archives of the EEG data set, and the trials of each person in these archives."""
+"""Functions that find the trials of each person in the archives of the EEG data set."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tfds_builders.parsers import smni
 
 log = logging.getLogger("tfds_builders")
 
-# the protocol of Abdelwahab2019 needs at least five trials to verify and one to enroll
+# in the protocol of Abdelwahab2019, a person needs at least five trials to verify and one to enroll
 MINIMUM_TRIALS = 6
 _TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
-# the small data set has one archive per condition
+# the small data set has one archive for each person and condition
 _PERSON = r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"
 GET = (
     "Get the archive (about 700 MB) from https://doi.org/10.24432/C5TS3D. The config "
@@ -58,15 +58,15 @@ TEST_OF_LARGE = _wanted("SMNI_CMI_TEST", "SMNI_CMI_TEST.tar.gz")
 
 
 def usable_people(source: Source) -> dict[str, list[str]]:
-    """Returns the files of each person who has enough trials with samples, and logs the other
+    """Returns the files of each person who has enough non-empty trials. Logs the ids of all other
     people.
 
     Returns:
-        A mapping from each subject to the paths of the trial files, or of the subject's archives.
+        A mapping from each subject to the paths of the subject's trial files or archives.
 
     Raises:
         ArchiveError: If no person has enough trials, if a person has trials both in archives and in
-            files, or if a trial exists twice.
+            files, or if a trial occurs twice.
     """
     people = members_of(source)
     counts = {}
@@ -77,12 +77,12 @@ def usable_people(source: Source) -> dict[str, list[str]]:
         counts[subject] = 0
         for number, name, file in trial_files(source, members):
             if seen.setdefault(number, name) != name:
-                raise ArchiveError(f"{seen[number]} and {name} are the same trial. Keep one.")
+                raise ArchiveError(f"{seen[number]} and {name} are the same trial. Remove one.")
             counts[subject] += smni.has_samples(file.read())
     few = [subject for subject, count in counts.items() if count < MINIMUM_TRIALS]
     if few:
         log.warning(
-            "%s: left out people with fewer than %d trials that have samples: %s.",
+            "%s: left out people with fewer than %d non-empty trials: %s.",
             source.title,
             MINIMUM_TRIALS,
             ", ".join(few),
@@ -90,14 +90,14 @@ def usable_people(source: Source) -> dict[str, list[str]]:
     if len(few) == len(people):
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>. It "
-            f"holds {names}. {GET}"
+            f"{source.title} holds no person with at least {MINIMUM_TRIALS} non-empty trials "
+            f"<subject>.rd.<number>. It holds {names}. {GET}"
         )
     return {subject: members for subject, members in people.items() if subject not in few}
 
 
 def members_of(source: Source) -> dict[str, list[str]]:
-    """Returns the paths of the trial files, or of the archives of trial files, by person.
+    """Returns a dictionary from each person to the paths of the person's trial files or archives.
 
     Raises:
         ArchiveError: If a person has trials both in archives and in files.
@@ -108,8 +108,8 @@ def members_of(source: Source) -> dict[str, list[str]]:
     for (subject, _), name in trials.items():
         if subject in packed:
             raise ArchiveError(
-                f"{source.title} holds {subject} twice: {packed[subject]} and {name}. Keep one of "
-                "the two."
+                f"{source.title} holds {subject} twice: {packed[subject]} and {name}. Remove one "
+                "of the two."
             )
     people: dict[str, list[str]] = {}
     for (subject, _), name in sorted({**trials, **archives}.items()):
@@ -118,11 +118,12 @@ def members_of(source: Source) -> dict[str, list[str]]:
 
 
 def trial_files(source: Source, members: list[str]) -> Iterator[tuple[str, str, BinaryIO]]:
-    """Opens the trials of a person. Yields number, name and unzipped file of each trial.
+    """Opens the trials of a person. Yields the number, the name and the decompressed file of each
+    trial.
 
     Args:
         source: The archive.
-        members: Paths of trial files, or of archives with trial files.
+        members: Paths of trial files, or of archives that contain trial files.
     """
     for member in members:
         if member.endswith((".tar", ".tar.gz")):

@@ -1,4 +1,6 @@
-"""EEG of people with and without alcoholism looking at pictures (Begleiter1999; Zhang1995)."""
+"""Data set with EEG of people with and without alcoholism who look at pictures (Begleiter1999;
+Zhang1995).
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,13 @@ GROUPS = {"a": "alcoholic", "c": "control"}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Archive, and contents of a record.
+    """Configuration, which sets the archive and the contents of a record.
 
     Attributes:
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
-        jitter: Amount added to the diagonal of covariance matrices, as a fraction of the mean
-            variance. None for records with sequences.
+        jitter: Amount that is added to the diagonal of covariance matrices, as a fraction of the
+            mean variance. None for configs with sequences.
     """
 
     archive: str = ""
@@ -47,8 +49,8 @@ class Config(tfds.core.BuilderConfig):
 
 
 def _both(archive: str, people: int, description: str) -> list[Config]:
-    """Returns the two configs of an archive: sequences, and covariance matrices of the
-    sequences.
+    """Returns the two configs of an archive. The first config has sequences, and the second config
+    has their covariance matrices.
     """
     return [
         Config(name=archive, description=description, archive=archive, people=people),
@@ -63,7 +65,9 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
 
 
 class Person(NamedTuple):
-    """A person, the paths of the person's trials in an archive, and the key of that archive."""
+    """A person's id, the paths of the person's trials in an archive, and the key of this
+    archive.
+    """
 
     subject: str
     members: list[str]
@@ -75,7 +79,7 @@ class Builder(RecordingsBuilder):
 
     VERSION = tfds.core.Version("1.1.0")
     RELEASE_NOTES = {
-        "1.1.0": "`session`, `day` and `device`.",
+        "1.1.0": "Adds `session`, `day` and `device`.",
         "1.0.0": "First release.",
     }
     ABOUT = About(
@@ -83,9 +87,9 @@ class Builder(RecordingsBuilder):
     )
     HOMEPAGE = "https://doi.org/10.24432/C5TS3D"
     BUILDER_CONFIGS = [
-        *_both("full", 122, "122 subjects. No two splits share subjects."),
+        *_both("full", 122, "122 subjects. No subject is in two splits."),
         *_both(
-            "large", 20, "20 subjects. The official parts `train` and `test` share all subjects."
+            "large", 20, "20 subjects. All subjects are in both official parts, `train` and `test`."
         ),
         *_both("small", 2, "2 subjects, all in one split."),
     ]
@@ -105,7 +109,9 @@ class Builder(RecordingsBuilder):
         }
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
-        """Finds the archive of the config, and for `large` also the test archive if that exists."""
+        """Finds the archive of the config. For `large`, also finds the test archive if it
+        exists.
+        """
         archive = self.builder_config.archive
         sources = {archive: find_config(manual_dir, CONFIGS, archive)}
         if archive == "large":
@@ -155,11 +161,11 @@ def examples_of(
     sources: dict[str, Source],
     jitter: float | None,
 ) -> Iterator[Example]:
-    """Yields the example of each trial that a person has in a split.
+    """Yields one example for each trial of a person in a split.
 
     Args:
-        recording: The person, and the name of the split.
-        repeats: Contents that were read so far. They raise an error if two people or two splits
+        recording: Tuple of the person and the name of the split.
+        repeats: Object that compares the trials. It raises an error if two people or two splits
             have the same trial.
         sources: The archives.
         jitter: See `Config`.
@@ -183,7 +189,8 @@ def examples_of(
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
     """Returns the features of a trial.
 
-    The number of the trial is from the name of the file, because some headers state another number.
+    The number of the trial comes from the name of the file, because some headers state another
+    number.
 
     Raises:
         FormatError: If the header names another person, or if an electrode is missing.
@@ -195,8 +202,8 @@ def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
     if set(trial.channels) != set(smni.CHANNELS):
         odd = sorted(set(trial.channels) ^ set(smni.CHANNELS))
         raise FormatError(
-            name, "", f"{len(trial.channels)} electrodes, differing in {', '.join(odd[:5])}",
-            "the 64 of the set", "Unpack the archive again.",
+            name, "", f"{len(trial.channels)} electrodes with a difference in {', '.join(odd[:5])}",
+            "the 64 electrodes of the data set", "Unpack the archive again.",
         )  # fmt: skip
     columns = [trial.channels.index(channel) for channel in smni.CHANNELS]
     return {

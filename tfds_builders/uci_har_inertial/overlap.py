@@ -1,4 +1,6 @@
-"""Recovery of continuous recordings from windows that overlap by half."""
+"""Functions that recover continuous recordings from windows, if each window shares half of its
+samples with the next window.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,16 @@ import numpy as np
 
 
 def runs(sequence: np.ndarray, *owners: np.ndarray) -> list[np.ndarray]:
-    """Finds windows that follow one another in one recording.
+    """Finds runs of windows that follow one another in the same recording.
 
     Args:
         sequence: Windows in the order of the file, shape (windows, time, channels).
-        owners: Properties that all windows of a run share, such as person and activity, each of
-            shape (windows,).
+        owners: Arrays of shape (windows,) with properties of the windows, such as person and
+            activity. They are equal for all windows of a run.
 
     Returns:
-        The indices of the windows of each run, in order. The second half of each window in a run
-        equals the first half of the next window, in every value of every channel.
+        The indices of the windows of each run, in order. In a run, the second half of each window
+        equals the first half of the next window in all channels.
     """
     half = sequence.shape[1] // 2
     follows = (sequence[1:, :half] == sequence[:-1, half:]).all(axis=(1, 2))  # (windows - 1,)

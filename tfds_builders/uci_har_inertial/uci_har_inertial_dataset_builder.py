@@ -1,4 +1,6 @@
-"""Six activities of 30 people with a phone at the waist (UCI HAR, Anguita2013)."""
+"""Data set with six activities of 30 people who wear a phone at the waist (UCI HAR,
+Anguita2013).
+"""
 
 from __future__ import annotations
 
@@ -45,23 +47,23 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Contents of a record.
+    """Configuration, which sets the contents of a record.
 
     Attributes:
-        joins: Whether consecutive windows are joined into one record, in which each sample occurs
-            once.
+        joins: Whether the builder joins consecutive windows into one record, in which each sample
+            occurs once.
     """
 
     joins: bool = False
 
 
 class Part(NamedTuple):
-    """The windows of a split, in the order of the files.
+    """Windows of one split, in the order of the files.
 
     Attributes:
         sequence: Windows of shape (windows, 128, 9), float32.
         subjects: Person of each window, (windows,) int32.
-        labels: Activity of each window, from 1, (windows,) int32.
+        labels: Number of the activity of each window, (windows,) int32. Numbers count from 1.
     """
 
     sequence: np.ndarray
@@ -69,7 +71,7 @@ class Part(NamedTuple):
     labels: np.ndarray
 
     def key(self, row: int) -> str:
-        """Returns the key of the record that begins with a window."""
+        """Returns the key of the record whose first window is in the given row."""
         return f"{self.subjects[row]}/{row:04d}"
 
 
@@ -92,7 +94,7 @@ class Builder(RecordingsBuilder):
         ),
         Config(
             name="joined",
-            description="Overlapping windows joined to one record, which has each sample once.",
+            description="Overlapping windows joined into records that have each sample once.",
             joins=True,
         ),
     ]
@@ -133,7 +135,9 @@ class Builder(RecordingsBuilder):
 
 
 def examples_of(part: Part, _: object, joins: bool) -> Iterator[Example]:
-    """Yields the example of each window of a part, or of each run of windows."""
+    """Yields one example for each window of a part or, if `joins` is True, for each run of
+    windows.
+    """
     rows = runs(*part) if joins else [[row] for row in range(len(part.sequence))]
     for first, *following in rows:
         windows = part.sequence[[first, *following]]
@@ -152,8 +156,9 @@ def parts_of(source: Source) -> dict[str, Part]:
     """Reads the windows of both official parts.
 
     Raises:
-        ArchiveError: If a file is missing or exists twice, or if a person is in both parts.
-        FormatError: If a file cannot be read, or if it has another number of windows.
+        ArchiveError: If a file is missing or occurs twice, if the files of a part do not have the
+            same number of lines, or if a person is in both parts.
+        FormatError: If a file cannot be read.
     """
     labels = source.index(r"activity_labels\.txt")
     members = source.index(r"(\w+)_(train|test)\.txt")
@@ -174,8 +179,8 @@ def parts_of(source: Source) -> dict[str, Part]:
     shared = np.intersect1d(*(part.subjects for part in parts.values()))
     if shared.size:
         raise ArchiveError(
-            f"{source.title}: subject {shared[0]} is in train and in test, but the official parts "
-            "share no people. Get the archive again."
+            f"{source.title}: subject {shared[0]} is in train and in test, but each person of the "
+            "official archive is in only one part. Get the archive again."
         )
     return parts
 
@@ -195,8 +200,8 @@ def _part(source: Source, members: dict[str, str]) -> Part:
         if len(values) != len(subjects):
             raise ArchiveError(
                 f"{source.title}: {members[stem]} has {len(values)} lines, but "
-                f"{members['subject']} has {len(subjects)}. The files are cut or from two "
-                "archives. Get the archive again."
+                f"{members['subject']} has {len(subjects)}. The files are incomplete or "
+                "from two archives. Get the archive again."
             )
     return Part(np.stack(channels, axis=2), subjects, labels)
 
@@ -208,7 +213,7 @@ def repeated(source: Source, parts: dict[str, Part]) -> dict[str, str]:
         A mapping from each repeated window to the first window with the same samples.
 
     Raises:
-        ArchiveError: If two people have the same samples, because the label of one of them must be
+        ArchiveError: If windows of two people have the same samples. One of the two labels must be
             wrong.
     """
     repeats = Repeats(source.title, "windows", "kept")

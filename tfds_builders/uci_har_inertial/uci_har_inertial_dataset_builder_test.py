@@ -6,7 +6,9 @@ from tfds_builders.uci_har_inertial import uci_har_inertial_dataset_builder
 
 
 class Windows(tfds.testing.DatasetBuilderTestCase):
-    """Prepares `windows` from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares the config `windows` from `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     DATASET_CLASS = uci_har_inertial_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["windows"]
@@ -15,7 +17,9 @@ class Windows(tfds.testing.DatasetBuilderTestCase):
 
 
 class Joined(Windows):
-    """Prepares `joined` from `dummy_data/`, reads it, and checks tags, names and splits."""
+    """Prepares the config `joined` from `dummy_data/`, reads it, and checks tags, names and
+    splits.
+    """
 
     BUILDER_CONFIG_NAMES_TO_TEST = ["joined"]
     SPLITS = {"train": 2, "test": 2}

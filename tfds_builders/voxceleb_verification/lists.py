@@ -1,4 +1,6 @@
-"""Lists of the speakers and trials of VoxCeleb, which are in one archive or folder."""
+"""Functions that find and read the lists of speakers and trials of VoxCeleb. All lists are in one
+archive or folder.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ WANTED = Wanted(
     loose=_LIST,
     official="vox1_meta.csv",
     get=GET,
-    # the recordings may be in the same folder
+    # large limits, because the recordings may be in the same folder
     limits=Limits(members=4_000_000, member_bytes=256 << 20, total_bytes=1 << 42),
 )
 
@@ -55,13 +57,13 @@ def find_lists(manual_dir: str | os.PathLike, needed: str) -> Source:
         lists = [file for file in _files() if _member(source, file)]
         source.close()
         raise MissingArchiveError(
-            f"{source.title} holds no {needed}, only {', '.join(lists) or 'other files'}. {GET}"
+            f"{source.title} holds no {needed}. It holds {', '.join(lists) or 'other files'}. {GET}"
         )
     return source
 
 
 def read_speakers(source: Source, corpus: str) -> dict[str, speakers.Speaker]:
-    """Reads the speakers of `"vox1"` or `"vox2"` by id.
+    """Reads a dictionary from the id of each speaker of `"vox1"` or `"vox2"` to the speaker.
 
     Raises:
         FormatError: See `parsers.speakers`.
@@ -71,7 +73,8 @@ def read_speakers(source: Source, corpus: str) -> dict[str, speakers.Speaker]:
 
 
 def read_trials(source: Source, file: str) -> trials.Trials:
-    """Reads a list of trials. Names of people are looked up in `vox1_meta.csv` if that file exists.
+    """Reads a list of trials. If `vox1_meta.csv` exists, the function looks up names of people in
+    it.
 
     Raises:
         FormatError: See `parsers.trials` and `parsers.speakers`.
@@ -88,6 +91,8 @@ def _files() -> list[str]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the path of the file with this name that is nearest to the top folder."""
+    """Returns the path of the file with the given name. If there are several, returns the path with
+    the fewest folders.
+    """
     members = [name for name in source.names if name.rsplit("/", 1)[-1] == file]
     return min(members, key=lambda name: (name.count("/"), name), default=None)

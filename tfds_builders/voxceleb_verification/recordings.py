@@ -1,4 +1,6 @@
-"""Recordings of VoxCeleb (`.../id10001/<video>/00001.wav`) in several archives or folders."""
+"""Functions that find the recordings of VoxCeleb (`.../id10001/<video>/00001.wav`) in several
+archives or folders.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ ARCHIVES = {  # keys: corpus; all existing archives of a corpus are read togethe
 
 
 class Recording(NamedTuple):
-    """A recording: the parts of its path, the key of its archive, and its path in the archive."""
+    """One recording, described by the parts of its path, the key of its archive, and its path in
+    the archive.
+    """
 
     speaker: str
     video: str
@@ -56,9 +60,9 @@ class Recording(NamedTuple):
 
 
 def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Source]:
-    """Finds the existing archives of a corpus.
+    """Finds all archives of a corpus that exist.
 
-    The keys are the names of the archives without extension.
+    The keys of the result are the names of the archives without extension.
 
     Raises:
         MissingArchiveError: If none of the archives exists.
@@ -77,12 +81,12 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
     """Returns all recordings, in the order of speakers, videos and numbers.
 
     Args:
-        sources: The archives, by key.
-        speakers: Ids in the table of speakers.
+        sources: Dictionary from the key of each archive to the archive.
+        speakers: Ids of the speakers in the table.
 
     Raises:
-        ArchiveError: If the archives have no recording, or if a recording exists twice, has a
-            speaker who is not in the table, or has an unexpected name.
+        ArchiveError: If an archive has no recording, if a recording occurs twice, if its speaker is
+            not in the table, or if its name is not the name of a recording.
     """
     recordings: dict[str, Recording] = {}
     for archive, source in sources.items():
@@ -95,14 +99,14 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
                 raise ArchiveError(
                     f"{source.title}: {quoted(member)} is not a recording of VoxCeleb, expected "
                     "<speaker>/<video>/<number>.wav with a speaker, such as id10001, from the "
-                    "table of speakers. Keep only such files."
+                    "table of speakers. Remove all other .wav files."
                 )
             recording = Recording(*match.groups(), archive, member)
             first = recordings.setdefault(recording.key, recording)
             if first is not recording:
                 raise ArchiveError(
-                    f"{source.title} holds {member}, which {sources[first.archive].title} holds as "
-                    f"{first.member}: the same recording twice. Keep one of the two."
+                    f"The same recording occurs twice: {source.title} holds {member}, and "
+                    f"{sources[first.archive].title} holds {first.member}. Remove one of the two."
                 )
         if len(recordings) == before:
             _refuse(source)
@@ -110,11 +114,11 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
 
 
 def _refuse(source: Source) -> None:
-    """Raises the error for an archive without a recording."""
+    """Raises an error for an archive that contains no recording."""
     if any(name.endswith(".m4a") for name in source.names):
         raise ArchiveError(
-            f"{source.title} holds .m4a and no .wav. Unpack it, convert the recordings with ffmpeg "
-            f"({_CONVERT}), and try again."
+            f"{source.title} holds .m4a files, expected .wav files. Unpack it, convert the "
+            f"recordings with ffmpeg ({_CONVERT}), and try again."
         )
     names = source.first_names
     raise ArchiveError(
@@ -123,9 +127,7 @@ def _refuse(source: Source) -> None:
 
 
 def sessions_of(recordings: Iterable[Recording]) -> Mapping[tuple[str, str], int]:
-    """Returns the number of each video among the videos of the speaker, from 0, by (speaker,
-    video).
-    """
+    """Numbers the videos of each speaker from 0. The keys of the result are (speaker, video)."""
     videos: dict[str, set[str]] = {}
     for recording in recordings:
         videos.setdefault(recording.speaker, set()).add(recording.video)

@@ -1,4 +1,6 @@
-"""Voices from interviews, and trials that compare two voices (VoxCeleb, Nagrani2017; Chung2018)."""
+"""Data set with voices from interviews, and with trials that compare two voices (VoxCeleb,
+Nagrani2017; Chung2018).
+"""
 
 from __future__ import annotations
 
@@ -43,17 +45,19 @@ UTTERANCES = {"vox1": 153_516, "vox2": 1_128_246}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Choice of the recordings of a corpus or of a list of trials.
+    """Configuration, which selects the recordings of a corpus or a list of trials.
 
     Attributes:
-        corpus: `"vox1"` or `"vox2"` for recordings, or `""` for a list of trials.
+        corpus: `"vox1"` or `"vox2"` selects recordings. `""` selects a list of trials.
     """
 
     corpus: str = ""
 
 
 class Voice(NamedTuple):
-    """A recording, its speaker, and the number of its video among the videos of the speaker."""
+    """A recording, its speaker, and the number of its video. The videos of each speaker are
+    numbered.
+    """
 
     recording: Recording
     speaker: Speaker
@@ -127,7 +131,7 @@ class Builder(RecordingsBuilder):
         trials = read_trials(lists, file)
         if len(trials.is_same) != count:
             log.warning(
-                "%s: %s holds %d of %d trials, so it is not the official list.",
+                "%s: %s holds %d trials instead of %d, so it is not the official list.",
                 lists.title, file, len(trials.is_same), count,
             )  # fmt: skip
         speakers = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
@@ -150,7 +154,10 @@ class Builder(RecordingsBuilder):
         subjects = {split: ids & heard for split, ids in split_speakers(speakers).items()}
         absent = [split for split, ids in subjects.items() if not ids]
         if absent:
-            log.warning("%s: no speaker of %s: left out.", self.name, " and ".join(absent))
+            log.warning(
+                "%s: no speaker of these splits, which are left out: %s.",
+                self.name, " and ".join(absent),
+            )  # fmt: skip
         subjects = {split: sorted(ids) for split, ids in subjects.items() if ids}
         sessions = sessions_of(recordings)
         voices = [
@@ -175,8 +182,8 @@ def trial_examples(trial: Trial, _: object) -> Iterator[Example]:
 
 
 def voice_examples(voice: Voice, _: object, archives: Mapping[str, Source]) -> Iterator[Example]:
-    """Yields the example of a recording. Repeats are not searched, because recordings are too
-    many.
+    """Yields the example of a recording. The function does not search for equal recordings, because
+    there are too many recordings.
     """
     recording, speaker, session = voice
     yield (
@@ -193,10 +200,11 @@ def voice_examples(voice: Voice, _: object, archives: Mapping[str, Source]) -> I
 
 
 def split_speakers(speakers: Mapping[str, Speaker]) -> dict[str, set[str]]:
-    """Divides the speakers of a table. The official test speakers stay in `test`.
+    """Divides the speakers of a table into splits.
 
-    A twentieth of the other speakers is in `validation`. The whole table is divided, so that an
-    incomplete archive gives each speaker the same split as the complete archive.
+    The official test speakers are in `test`. A twentieth of the other speakers is in `validation`.
+    The function divides all speakers in the table, so that each speaker is in the same split even
+    if the archive is incomplete.
 
     Raises:
         ValueError: If fewer than two speakers are outside `test`.

@@ -31,7 +31,7 @@ WANTED = Wanted(
 
 
 class Walk(NamedTuple):
-    """A walk, whose file is `<subject>/day<day>_<number>.csv`."""
+    """One walk. Its file is `<subject>/day<day>_<number>.csv`."""
 
     subject: str
     day: str
