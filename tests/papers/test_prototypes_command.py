@@ -79,7 +79,7 @@ def test_missing_digits_are_an_error(command, tmp_path):
     words = ("--manual-dir", tmp_path, "--out", tmp_path / "out")
     status, _, errors = command("prototypes", *words)
     assert status == 2
-    assert "no train-images-idx3-ubyte.gz" in errors and "Traceback" not in errors
+    assert "train-images-idx3-ubyte.gz" in errors and "Traceback" not in errors
     assert not (tmp_path / "out").exists()
 
 

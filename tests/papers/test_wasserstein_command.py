@@ -48,7 +48,8 @@ def test_the_command_prints_the_tables_and_writes_all_files(command, small_exper
     status, printed, progress = run(command, "--out", out, "--scale", "smoke", "--knots", 8)
     assert status == 0, progress
     for part in (
-        "112 recordings of 16 people; of them 6 to train, 2 to choose settings on, 8 to test",
+        "112 recordings of 16 people. The experiment uses 6 people to train, 2 to choose settings, "
+        "8 to test",
         "a part of the paper's data (16 of 71 people)",
         "only shows that the experiment runs",
         "0.9923",
@@ -89,11 +90,12 @@ def test_the_papers_domains_are_on_one_page_unless_one_is_chosen(
     words = ("wasserstein", "--manual-dir", "none", "--scale", "smoke")
     status, printed, progress = command(*words, "--out", tmp_path)
     assert status == 0, progress
-    assert "Not here: EEG. No recordings for --domain eeg: get eeg_full.tar." in printed
+    assert "results for EEG. No recordings for --domain eeg: get eeg_full.tar." in printed
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for part in (
-        "eye movements: 112 recordings of 16 people", "gait: 128 recordings of 16 people",
-        "Not here: EEG. No recordings", "<h2>gait: Chosen settings",
+        "eye movements: The data contain 112 recordings of 16 people",
+        "gait: The data contain 128 recordings of 16 people",
+        "results for EEG. No recordings", "<h2>gait: Chosen settings",
         "--manual-dir DIR --scale smoke",
     ):  # fmt: skip
         assert part in page, part

@@ -1,5 +1,6 @@
-"""Experiments of three papers on public data: `python -m zoo.papers wasserstein|prototypes|potato`.
+"""Repeats the experiments of three papers on public data.
 
-Each paper has a package with the dataclass `Settings`, the named settings `SCALES`, and `run`, the
-Python function behind the command.
+The command is `python -m zoo.papers wasserstein|prototypes|potato`. Each paper has a package that
+contains the dataclass `Settings`, the named settings `SCALES`, and the function `run`, which the
+command calls.
 """

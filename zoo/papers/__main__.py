@@ -1,4 +1,4 @@
-"""The command `python -m zoo.papers NAME`, run from a checkout."""
+"""Defines the command `python -m zoo.papers NAME`. Run the command from a checkout."""
 
 import contextlib
 import enum
@@ -18,7 +18,7 @@ from zoo.papers import potato, prototypes, wasserstein  # noqa: E402
 from zoo.papers.settings import with_options  # noqa: E402
 
 PROGRAM = "python -m zoo.papers"
-# Types of errors whose messages are written for users.
+# Types of errors whose messages users can understand.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 ERROR, STOPPED = 2, 130  # exit statuses; a shell reports 130 for a program stopped by Ctrl-C
 
@@ -35,11 +35,16 @@ Out = Annotated[
     pathlib.Path, typer.Option("--out", metavar="DIR", help="Folder for tables, figures and runs.")
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the figures as one JSON object; text goes to stderr.")
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the figures as one JSON object on stdout. All other text is printed on stderr.",
+    ),
 ]
 
 app = typer.Typer(
-    help="Experiments of three papers on public data: tables, pictures and a report page.\n\n"
+    help="Repeat the experiments of three papers on public data. Each command writes tables, "
+    "pictures and a report page.\n\n"
     f"Example: {PROGRAM} potato --manual-dir ~/Downloads --scale smoke",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -49,12 +54,12 @@ app = typer.Typer(
 
 
 def manual_dir_option(help):
-    """Returns the option that names the folder of the archives."""
+    """Returns the option `--manual-dir`, which names the folder of the archives."""
     return typer.Option("--manual-dir", metavar="DIR", help=help)
 
 
 class Domain(enum.StrEnum):
-    """Kinds of recordings of people."""
+    """Kinds of recordings, such as walks or EEG."""
 
     eyes = "eyes"
     gait = "gait"
@@ -83,9 +88,10 @@ def potato_command(
     """Compare the potato ranking loss with eight others: Table I and Figures 2 to 5 of Kim et al.
     (2020).
 
-    Every loss trains the same SPD network on covariance matrices of motions. Its settings are
-    chosen on one actor, and it is tested on the motions of another actor; neither is trained on. A
-    stopped command resumes: finished runs are stored in DIR/runs.
+    Every loss trains the same SPD network on covariance matrices of motions. The settings of a loss
+    are chosen on one actor, and the loss is tested on the motions of another actor. The network is
+    trained on neither of the two actors. Finished runs are stored in DIR/runs, so a stopped command
+    can be resumed.
 
     The public archive (HDM05, CC BY-SA 3.0, https://resources.mpi-inf.mpg.de/HDM05/) is not
     included. Put HDM05_cut_amc.zip or the unpacked folder into a folder of your choice. The first
@@ -110,10 +116,11 @@ def prototypes_command(
     """Attack prototypical classifiers and AT, ALP, TLA and TRADES on MNIST: Table 1 of Monteiro et
     al. (2020).
 
-    All rows are trained by one recipe. The first filters of the networks start as thresholds of
-    pixels, except in one row on the paper's LeNet. The attacks use raw logits and are stronger than
-    the paper's: networks without a defense have no right answer left. A stopped command resumes:
-    trained epochs and finished attacks are stored in DIR/runs.
+    All networks are trained by the same recipe. The first filters of the networks are initialized
+    as thresholds for pixels, except in the row with the LeNet of the paper. The attacks use raw
+    logits and are stronger than the attacks of the paper. Under these attacks, networks without a
+    defense classify no image correctly. Trained epochs and finished attacks are stored in DIR/runs,
+    so a stopped command can be resumed.
 
     MNIST (commonly stated as CC BY-SA 3.0, http://yann.lecun.com/exdb/mnist/) is not included. Put
     train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz and the two files of t10k into a folder
@@ -134,9 +141,9 @@ def wasserstein_command(
         Domain | None,
         typer.Option(
             "--domain",
-            help="eyes: DIEM, or GazeCom. gait: LTMM, or the gait archive. eeg: UCI's EEG, of 122 "
-            "or 20 people. phone: GaitAuth. Of two data sets, the first one with an archive is "
-            "used.",
+            help="Kind of recordings. The data sets are DIEM or GazeCom for eyes, LTMM or the gait "
+            "archive for gait, the EEG archive of UCI with 122 or 20 people for eeg, and GaitAuth "
+            "for phone. If there are two data sets, the first one whose archive is found is used.",
             show_default="eyes, gait and eeg, on one page",
         ),
     ] = None,
@@ -155,15 +162,15 @@ def wasserstein_command(
     """Compare the Wasserstein loss on quantile embeddings with four other methods: Table 1 and
     Figures 2 to 8 of Abdelwahab and Landwehr (2019).
 
-    Every method trains on half of the people, with the settings that were best on a fifth of them,
-    and is tested on the other half: verification, identification and imposters with one to five
-    recordings observed. QP-WL's embeddings are also compared by Kullback-Leibler and
-    Jensen-Shannon divergences. A stopped or killed command resumes: DIR/runs has the finished runs
-    and the checkpoints of unfinished ones.
+    Every method is trained on half of the people, with the settings that were best on a fifth of
+    them. The method is tested on the other half with one to five observed recordings. The tests
+    measure verification, identification, and the rejection of imposters. QP-WL's embeddings are
+    also compared by Kullback-Leibler and Jensen-Shannon divergences. DIR/runs contains the finished
+    runs and the checkpoints of unfinished runs, so a stopped or killed command can be resumed.
 
-    The archives are not included. Put one archive of each domain into a folder of your choice;
-    `keras-dml datasets` lists them. The page report.html names the domains without an archive, and
-    compares the data of each domain with the paper's.
+    The archives are not included. Put one archive for each domain into a folder of your choice.
+    `keras-dml datasets` lists the archives. The page report.html names the domains for which no
+    archive was found, and says how the data of each domain differ from the data of the paper.
 
     Example: python -m zoo.papers wasserstein --manual-dir ~/Downloads --domain gait --scale smoke
     """
@@ -176,13 +183,15 @@ def wasserstein_command(
 
 @contextlib.contextmanager
 def _running(out, as_json):
-    """Runs an experiment that writes `figures.json`; `as_json` prints the figures on stdout."""
+    """Context in which an experiment runs. If `as_json` is true, the figures in `figures.json` are
+    finally printed on stdout.
+    """
     try:
         with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
             yield
     except KeyboardInterrupt:
         print(
-            f"Stopped. Finished runs are stored in {out}; run the command again for the others.",
+            f"Stopped. Finished runs are stored in {out}. To continue, run the command again.",
             file=sys.stderr,
         )
         raise typer.Exit(STOPPED) from None
@@ -192,12 +201,13 @@ def _running(out, as_json):
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line; exit status 0 when done, 2 on an error, 130 when stopped.
+    """Runs the command line.
 
-    With `--json` an error is also a JSON object on stdout, `{"error": {"type", "message"}}`.
+    The exit status is 0 when the command is done, 2 after an error and 130 if it is stopped. With
+    `--json` an error is also printed on stdout as a JSON object, `{"error": {"type", "message"}}`.
 
     Args:
-        arguments: Words of the command line; None for the words of this process.
+        arguments: Words of the command line. Default: the words with which the process was started.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     words = [word for word in arguments if word != "--debug"]

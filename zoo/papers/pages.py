@@ -1,4 +1,4 @@
-"""Printed output and the report page of an experiment."""
+"""Prints the output of an experiment and writes its report page."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ class Clock:
 
 
 def warnings_of(scale: str) -> list[str]:
-    """Returns sentences about the limits of the figures at a scale."""
+    """Returns sentences that warn readers about the figures of a scale."""
     return [SMOKE_WARNING] if scale == SMOKE else []
 
 
@@ -48,7 +48,7 @@ def echo(text: str = "", style: str = "") -> None:
     """Prints a text on stdout.
 
     Args:
-        text: Text, which is printed without interpreting markup.
+        text: Text to print. Markup in the text is not interpreted.
         style: Style of rich, such as `"bold"` or `"dim"`.
     """
     Console(emoji=False).print(Text(text, style=style), soft_wrap=True)
@@ -56,7 +56,7 @@ def echo(text: str = "", style: str = "") -> None:
 
 @contextlib.contextmanager
 def stage(title: str) -> Iterator[None]:
-    """Prints the title of a stage of the work and its duration on stderr."""
+    """Context of a stage of the work. Prints the title and the duration of the stage on stderr."""
     start = time.monotonic()
     print(f"{title} ...", file=sys.stderr, flush=True)
     yield
@@ -64,7 +64,7 @@ def stage(title: str) -> Iterator[None]:
 
 
 def print_section(section: Section) -> None:
-    """Prints the table of a section, with the labels of the groups above the columns."""
+    """Prints the table of a section. The labels of groups of columns are above the columns."""
     echo(f"\n{section.title}", "bold")
     echo(section.text)
     for line in table_lines(section):
@@ -74,7 +74,9 @@ def print_section(section: Section) -> None:
 
 
 def table_lines(section: Section) -> list[str]:
-    """Returns the lines of the table of a section as text. Long heads take several lines."""
+    """Formats the table of a section as lines of text. The heading of a column is broken into
+    several lines if it is long.
+    """
     rows = [[str(cell) for cell in row] for row in section.rows]
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(section.columns)
     heads = [
@@ -105,11 +107,11 @@ def table_lines(section: Section) -> list[str]:
 
 
 def print_files(paths: Sequence[pathlib.Path], descriptions: Mapping[str, str], clock: Clock):
-    """Prints the folder of the written files, the time, and the descriptions of the files.
+    """Prints the folder of the written files, the elapsed time, and the descriptions of the files.
 
     Args:
         paths: Paths of the files, all in one folder.
-        descriptions: Description of each file by its name. Other files are not listed.
+        descriptions: Dictionary from names of files to descriptions. Other files are not listed.
         clock: Clock of the experiment.
     """
     names = {path.name for path in paths}
@@ -130,18 +132,19 @@ def write_report(
     clock: Clock,
     **facts: str,
 ) -> pathlib.Path:
-    """Writes `report.html` with the tables and the pictures of a folder, and returns the path.
+    """Writes `report.html`, which contains tables and the pictures in a folder, and returns its
+    path.
 
     Args:
         out: The folder.
         title: Title of the page.
         lead: Paragraphs below the title.
-        sections: Tables, in order.
-        descriptions: Description of each file of the folder by its name. The page contains the SVG
-            file beside each PNG file.
+        sections: Tables in the order in which the page shows them.
+        descriptions: Dictionary from names of files to descriptions. For each PNG file, the page
+            shows the SVG file with the same name.
         command: Command that repeats the experiment.
         clock: Clock of the experiment.
-        **facts: Further facts about the experiment, by name.
+        **facts: Names and values of further facts about the experiment.
     """
     from keras_dml.training import versions
 
@@ -153,7 +156,7 @@ def write_report(
     facts = {
         "command": command,
         **facts,
-        "time": f"{clock}, without runs that were finished before",
+        "time": f"{clock}. Runs that were finished earlier are not counted.",
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
     return write_page(
@@ -163,9 +166,9 @@ def write_report(
 
 @contextlib.contextmanager
 def output_folder(out: pathlib.Path) -> Iterator[None]:
-    """Creates a folder and checks before the work that results can be written into it.
+    """Context that creates a folder and checks that results can be written into it.
 
-    Folders that were created and stay empty, because the experiment failed or was stopped, are
+    If the experiment fails or is stopped, folders that were created and are still empty are
     removed.
 
     Args:
@@ -173,7 +176,7 @@ def output_folder(out: pathlib.Path) -> Iterator[None]:
 
     Raises:
         OSError: If the folder cannot be created.
-        ValueError: If a result's path exists and is not a file.
+        ValueError: If the path of a result exists and is not a file.
     """
     created = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:

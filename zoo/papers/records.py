@@ -1,4 +1,4 @@
-"""Records of TensorFlow Datasets that the experiments read from archives."""
+"""Reads records from archives with TensorFlow Datasets."""
 
 import importlib.util
 import os
@@ -9,25 +9,28 @@ from keras_dml._typing import Path
 
 
 def require_packages() -> None:
-    """Checks that the packages of the extra `data`, which read data sets, are installed.
+    """Checks that the packages of the extra `data` are installed. The packages of this extra are
+    needed to read data sets.
 
     Raises:
-        ImportError: If a package is missing. The message has the command that installs it.
+        ImportError: If a package is missing. The message contains the command that installs the
+            package.
     """
     modules = ("tensorflow_datasets", "array_record")
     if any(importlib.util.find_spec(module) is None for module in modules):
         raise ImportError(
-            'The archives are read by TensorFlow Datasets: pip install "keras-dml[data]".'
+            "TensorFlow Datasets, which reads the archives, is not installed. Run "
+            '`pip install "keras-dml[data]"`.'
         )
 
 
 def read_records(name: str, manual_dir: Path, data_dir: Path | None = None) -> list[Any]:
-    """Returns the records of all splits of a data set, which the first call prepares.
+    """Returns the records of all splits of a data set.
 
-    Prints the folder of the prepared data on stderr.
+    The first call prepares the data set. The folder of the prepared data is printed on stderr.
 
     Args:
-        name: Name of the builder with its config, `"ipol_gait/left_foot"`.
+        name: Name of the builder with its config, such as `"ipol_gait/left_foot"`.
         manual_dir: Folder that holds the archive.
         data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 

@@ -1,4 +1,4 @@
-"""Runs of an experiment that print their duration and the estimated time left."""
+"""Runs the parts of an experiment and prints their duration and the estimated time left."""
 
 import sys
 import time
@@ -9,22 +9,23 @@ from keras_dml._files import replaceable_file
 
 
 class TimedRuns(training.Runs):
-    """Results of runs in a folder. Each finished run prints a line with the time left on stderr.
+    """Results of runs, stored in a folder. After each finished run, a line with the time left is
+    printed on stderr.
 
-    The files have the format of `keras_dml.training.Runs`, so that either class resumes the other.
+    The files have the same format as in `keras_dml.training.Runs`, so that each of the two classes
+    can continue an experiment of the other class.
 
     Args:
         folder: Folder of the files, created if missing.
     """
 
     def make(self, plan: list[dict], run: Callable[[dict], object], description: str) -> list:
-        """Returns the results of a plan in the order of the plan, and runs only settings without a
-        result.
+        """Runs all settings of a plan that have no result yet. Returns the results in the order of
+        the plan.
 
         Args:
             plan: List of settings. Equal settings are run once.
-            run: Function that computes the result of settings. JSON must be able to represent this
-                result.
+            run: Function from settings to a result that can be written as JSON.
             description: Description of the work in a few words.
 
         Raises:
@@ -60,7 +61,7 @@ class TimedRuns(training.Runs):
 
 
 def duration(seconds: float) -> str:
-    """Returns a time in words: `8 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Formats a time, such as `8 s`, `3 min 20 s` or `2 h 5 min`."""
     seconds = round(seconds)
     if seconds < 60:
         return f"{seconds} s"

@@ -1,4 +1,6 @@
-"""Settings of an experiment: a dataclass whose fields are also options of its command."""
+"""Defines settings of an experiment as a dataclass. The command of the experiment has an option for
+each field.
+"""
 
 import dataclasses
 import functools
@@ -18,7 +20,7 @@ class SettingError(ValueError):
 
     Attributes:
         name: Name of the setting.
-        reason: The error without the name of the setting.
+        reason: Text of the error without the name of the setting.
     """
 
     def __init__(self, name: str, reason: str):
@@ -35,11 +37,11 @@ def setting(
     none: str | None = None,
     option: str | None = None,
 ) -> Any:
-    """Returns a field of a dataclass of settings.
+    """Returns a field for a subclass of `ExperimentSettings`.
 
     Args:
         help: Text of the option on the help page.
-        default: Default value of the field. Without it the field is required.
+        default: Default value of the field. A field without a default value is required.
         minimum: Smallest allowed number.
         choices: Allowed texts. If empty, every text is allowed.
         none: Word that stands for None on the command line.
@@ -57,7 +59,7 @@ def setting(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExperimentSettings:
-    """Base class of the settings of an experiment; checks every field.
+    """Base class for the settings of an experiment. The constructor checks every field.
 
     Raises:
         SettingError: If a number is too small, a list is empty, or a text is not one of the
@@ -74,32 +76,32 @@ def _check(field, value):
     minimum, choices = field.metadata["minimum"], field.metadata["choices"]
     if value is None:
         if field.metadata["none"] is None:
-            raise SettingError(field.name, "Received None; give a value.")
+            raise SettingError(field.name, "Received None. Give a value.")
         return
     values = value if isinstance(value, tuple) else (value,)
     if not values:
-        raise SettingError(field.name, "Received no value; give at least one.")
+        raise SettingError(field.name, "Received no value. Give at least one value.")
     for item in values:
         if minimum is not None and not item >= minimum:
             raise SettingError(
-                field.name, f"Received {item}; give a number of at least {minimum:g}."
+                field.name, f"Received {item}. Give a number that is at least {minimum:g}."
             )
         if choices and item not in choices:
             raise SettingError(
-                field.name, f"Received {item!r}; give one of {', '.join(map(repr, choices))}."
+                field.name, f"Received {item!r}. Give one of {', '.join(map(repr, choices))}."
             )
 
 
 def option_name(field: dataclasses.Field) -> str:
-    """Returns the name of a field's option, such as `--learning-rates`."""
+    """Returns the name of the option for a field, such as `--learning-rates`."""
     return field.metadata["option"] or "--" + field.name.replace("_", "-")
 
 
 def command_options(
     settings: ExperimentSettings, scales: Mapping[str, ExperimentSettings]
 ) -> tuple[str, str]:
-    """Returns the scale that is most similar to `settings`, and the options that change this scale
-    to `settings`.
+    """Returns the name of the scale that is most similar to `settings`, and the options that turn
+    this scale into `settings`.
 
     Args:
         settings: The settings.
@@ -140,8 +142,8 @@ def with_options(
 ) -> Callable:
     """Returns a decorator that replaces the argument `settings` of a command by options.
 
-    The options are `--scale` and one option per field. The options that users give replace the
-    fields of the scale.
+    The options are `--scale` and one option per field. If a user passes an option, its value
+    replaces the field of the scale.
 
     Args:
         settings_class: Class of the settings.
@@ -162,7 +164,7 @@ def with_options(
             }
             if scale not in scales:
                 raise typer.BadParameter(
-                    f"Received {scale!r}; give one of {', '.join(scales)}.", param_hint="--scale"
+                    f"Received {scale!r}. Give one of {', '.join(scales)}.", param_hint="--scale"
                 )
             try:
                 settings = dataclasses.replace(scales[scale], **changes)
@@ -189,7 +191,10 @@ def with_options(
 
 def _scale_parameter(scales):
     default = list(scales)[1]
-    text = f"Named settings, which the options below change: {', '.join(scales)}."
+    text = (
+        f"Name of a set of values for all settings: {', '.join(scales)}. The options below change "
+        "single values."
+    )
     annotation = Annotated[str, typer.Option("--scale", help=text, metavar="|".join(scales))]
     return inspect.Parameter(
         "scale", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -215,7 +220,9 @@ def _parameter(field, scales):
 
 
 def _value(field, text):
-    """Reads the value of an option, a text or a list of texts."""
+    """Returns the value of a field. The argument `text` is the text or the list of texts that a
+    user passed for the option.
+    """
     if text == field.metadata["none"]:
         return None
     if isinstance(text, list):
@@ -225,14 +232,16 @@ def _value(field, text):
     try:
         values = tuple(base(part) for part in parts)
     except ValueError as error:
-        form = f"{_metavar(field)}, numbers" if is_tuple else "a number"
+        form = f"numbers in the form {_metavar(field)}" if is_tuple else "a number"
         hint = option_name(field)
-        raise typer.BadParameter(f"Received {text!r}; give {form}.", param_hint=hint) from error
+        raise typer.BadParameter(f"Received {text!r}. Give {form}.", param_hint=hint) from error
     return values if is_tuple else values[0]
 
 
 def _is_repeated(field):
-    """Returns whether the option is repeated for each value, because names contain commas."""
+    """Returns whether users repeat the option for each value. Repeating the option is necessary if
+    the values are names, because names can contain commas.
+    """
     return _kind(field) == (str, True)
 
 

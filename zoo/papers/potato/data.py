@@ -1,4 +1,4 @@
-"""Covariance matrices of motions by several people, and the people who are held out."""
+"""Reads and checks covariance matrices of motions by several people."""
 
 import dataclasses
 import hashlib
@@ -14,7 +14,7 @@ MIN_PEOPLE = 3  # one to test, one to choose settings, one to train
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clips:
-    """The data of the experiment.
+    """Covariance matrices of clips with their classes and people.
 
     Attributes:
         matrices: Positive definite matrices, shape `(clips, n, n)`, float64.
@@ -37,13 +37,13 @@ class Clips:
 
     @property
     def digest(self) -> str:
-        """Digest of the clips, which is part of the settings of a run."""
+        """Digest of the clips. The settings of a run contain the digest."""
         parts = (self.matrices.astype("<f8"), self.labels.astype("<i8"))
         content = b"".join(part.tobytes() for part in parts) + "\n".join(self.people).encode()
         return hashlib.sha256(content).hexdigest()[:12]
 
     def training_mask(self, held_out: Iterable[str]) -> np.ndarray:
-        """Returns whether each clip is of a person who is not held out, shape `(clips,)`."""
+        """Returns for each clip whether its person is not held out, shape `(clips,)`."""
         return ~np.isin(self.people, list(held_out))
 
 
@@ -55,7 +55,7 @@ def read(manual_dir: Path, data_dir: Path | None = None):
         data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Returns:
-        Three arrays in the archive's order.
+        Matrices, motions and actors, three arrays in the order of the archive.
     """
     records = read_records("hdm05_mocap/spd93", manual_dir, data_dir)
     matrices = np.stack([record["matrix"] for record in records])
@@ -66,14 +66,14 @@ def read(manual_dir: Path, data_dir: Path | None = None):
 
 
 def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_class: int) -> Clips:
-    """Returns the clips of the classes that have enough clips if any two people are held out.
+    """Returns the clips of all classes that keep enough clips when any two people are held out.
 
     Args:
         matrices: Positive definite matrices, shape `(clips, n, n)`.
         classes: Name of each clip's class, shape `(clips,)`.
         people: Person of each clip, shape `(clips,)`.
-        per_class: Clips of a class in a batch. Classes that have fewer clips when two people are
-            held out are left out.
+        per_class: Number of clips per class in a batch. Classes with fewer clips after two people
+            are held out are left out.
 
     Raises:
         ValueError: If shapes do not match, a matrix is not finite, there are fewer than three
@@ -89,9 +89,10 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
     is_large = fewest >= per_class
     if is_large.sum() < 2:
         raise ValueError(
-            f"Received {len(names)} classes; with two people held out, the largest two have "
-            f"{np.sort(fewest)[::-1][:2].tolist()} clips. Batches take {per_class} clips of a "
-            "class, so at least two classes need as many. Use more recordings."
+            f"Received {len(names)} classes. If two people are held out, the two largest classes "
+            f"have {np.sort(fewest)[::-1][:2].tolist()} clips. At least two classes must have "
+            f"{per_class} clips, because a batch contains {per_class} clips per class. Use more "
+            "recordings."
         )
     mask = is_large[ids]
     return Clips(
@@ -104,10 +105,11 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
 
 
 def partner(names: Sequence[str], person: str) -> str:
-    """Returns the person on whom the settings for a person are chosen.
+    """Returns the partner of a person, on whom the settings for this person are chosen.
 
-    The partner is half the list away. So an even number of people forms pairs, and one training
-    without both people of a pair is used for both people.
+    The positions of the two people in the list differ by half the length of the list. If the number
+    of people is even, two people are partners of each other, and a training without the two people
+    is used for each of them.
 
     Args:
         names: All people.
@@ -120,17 +122,19 @@ def _check(matrices, classes, people):
     shape = matrices.shape
     if len(shape) != 3 or shape[1] != shape[2] or not len(matrices):
         raise ValueError(
-            f"Received `matrices` of shape {shape}. They must be square, shape (clips, n, n), with "
-            "at least one clip."
+            f"Received `matrices` of shape {shape}. At least one clip and square matrices are "
+            "expected, shape (clips, n, n)."
         )
     if classes.shape != shape[:1] or people.shape != shape[:1]:
         raise ValueError(
             f"Received `classes` of shape {classes.shape} and `people` of shape {people.shape}. "
-            f"Both need one name for each clip, shape ({shape[0]},)."
+            f"One name per clip is expected in each array, shape ({shape[0]},)."
         )
     if not np.isfinite(matrices).all():
         clip = np.flatnonzero(~np.isfinite(matrices).all(axis=(1, 2)))[0]
-        raise ValueError(f"Clip {clip} of `matrices` is not finite; leave it out.")
+        raise ValueError(
+            f"Clip {clip} of `matrices` contains values that are not finite. Leave the clip out."
+        )
     names = np.unique(people).tolist()
     if len(names) < MIN_PEOPLE:
         raise ValueError(

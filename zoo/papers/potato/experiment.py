@@ -1,5 +1,5 @@
-"""Comparison of losses in three stages: choose settings, compare losses, vary one constant at a
-time.
+"""Compares losses in three stages: chooses settings, compares the losses, and varies one constant
+at a time.
 """
 
 import dataclasses
@@ -24,14 +24,14 @@ Choices = Mapping[tuple[str, str], "Choice"]
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """Best settings of a loss on another person.
+    """Settings of a loss that were chosen on another person.
 
     Attributes:
         constants: Constants of the loss.
         learning_rate: Learning rate of Adam.
-        seen: Number of training matrices up to the measurement with the best figures.
+        seen: Number of training matrices after which the figures were best.
         person: Person on whom the settings were chosen.
-        figures: Figures on that person.
+        figures: Figures on this person with the chosen settings.
     """
 
     constants: dict[str, Any]
@@ -42,7 +42,7 @@ class Choice:
 
 
 class Experiment:
-    """The comparison of Kim2020 on some clips.
+    """Comparison of losses as in Kim2020.
 
     Args:
         clips: `Clips`.
@@ -58,7 +58,7 @@ class Experiment:
         for name in settings.methods or ():
             if name not in METHODS:
                 names = ", ".join(map(repr, METHODS))
-                raise SettingError("methods", f"Received {name!r}; give one of {names}.")
+                raise SettingError("methods", f"Received {name!r}. Give one of {names}.")
         selected = settings.methods or METHODS
         self.methods = tuple(name for name in METHODS if name == RPL or name in selected)
         self.batch_classes = min(settings.batch_classes[-1], len(clips.classes))
@@ -68,20 +68,23 @@ class Experiment:
     def people(self) -> list[str]:
         """People who are held out in turn.
 
-        A limited number consists of the first people and the partners who choose their settings.
+        If the settings limit the number of people, the first people and their partners are
+        selected. The settings for a person are chosen on the partner.
         """
         names, count = self.clips.names, self.settings.people
         pairs = [person for name in names for person in (name, partner(names, name))]
         return sorted(list(dict.fromkeys(pairs))[:count])
 
     def choose(self) -> dict[tuple[str, str], Choice]:
-        """Chooses the settings of each loss for each person from a grid, on the partner.
+        """Chooses for each loss and person the settings of a grid that are best on the person's
+        partner.
 
-        Neither the person nor the partner is trained on. The best settings have the highest R@1
-        and, among these, the highest MAP@R. The length of the training is one of the settings.
+        The networks are trained on neither the person nor the partner. The best settings have the
+        highest R@1. If several settings have the same R@1, the highest MAP@R decides. The length of
+        the training is one of the settings.
 
         Returns:
-            Dict of `Choice` by method and person.
+            Dictionary from pairs `(method, person)` to `Choice`.
         """
         grids = {}
         for method in self.methods:
@@ -101,13 +104,14 @@ class Experiment:
         }
 
     def compare(self, choices: Choices) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Tests every loss with its settings on every person and from every seed.
+        """Tests every loss with its chosen settings on every person and with every seed.
 
         Args:
             choices: Output of `choose`.
 
         Returns:
-            Rows of figures, and rows of distances to the centers of the classes; all are dicts.
+            A list of rows with figures, and a list of rows with distances to the centers of the
+            classes. Each row is a dictionary.
         """
         plan = [
             (method, person, self._test_settings(method, person, seed, choices))
@@ -126,14 +130,15 @@ class Experiment:
         return rows, spreads
 
     def ablate(self, choices: Choices) -> dict[str, list[dict[str, Any]]]:
-        """Varies one constant of RPL at a time: batch size, weight of negatives, calibration.
+        """Varies one constant of RPL at a time: the batch size, the weight of the negatives, and
+        the number of clips for the calibration.
 
         Args:
             choices: Output of `choose`.
 
         Returns:
-            Rows of figures by the name of the constant: `"batch_size"`, `"weight"`, `"samples"`.
-            `"samples"` has one row for each stop of a training.
+            Dictionary from the name of a constant, `"batch_size"`, `"weight"` or `"samples"`, to
+            rows with figures. For `"samples"` there is one row for each stop of a training.
         """
         classes = sorted(
             {min(count, len(self.clips.classes)) for count in self.settings.batch_classes}
@@ -185,7 +190,7 @@ class Experiment:
         }
 
     def _test_settings(self, method, person, seed, choices, weight=None, **changes):
-        """Returns the settings of a run that tests a loss, or a reference, on a person."""
+        """Returns the settings of a run that tests a loss or a reference on a person."""
         common = {"held_out": [person], "seed": seed, "spread": seed == 0, **changes}
         if method in REFERENCES:
             return self._run_settings(method, {}, 0.0, **{**common, "seen": 0})
@@ -213,7 +218,7 @@ class Experiment:
         return result
 
     def _trainer(self, settings):
-        """Returns the trainer of all runs that use the same compiled functions."""
+        """Returns a trainer, which all runs with the same compiled functions share."""
         key = (settings["method"], json.dumps(settings["constants"]), settings["batch_classes"])
         if key not in self._trainers:
             self._trainers[key] = Trainer(

@@ -1,4 +1,4 @@
-"""Computes figures of embedded matrices of people who were held out."""
+"""Computes figures from the embedded matrices of people who were held out."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ QUANTILES = np.linspace(0.0, 1.0, 41)
 
 
 def log_vectors(matrices: np.ndarray) -> np.ndarray:
-    """Computes matrix logarithms as vectors.
+    """Computes matrix logarithms and writes them as vectors.
 
-    The Euclidean distance between two vectors is the log-Euclidean distance of the matrices.
+    The Euclidean distance between two vectors is the log-Euclidean distance between the matrices.
 
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
@@ -29,20 +29,21 @@ def log_vectors(matrices: np.ndarray) -> np.ndarray:
 def measure(
     matrices: np.ndarray, labels: np.ndarray, queries: np.ndarray, *, riemannian: bool
 ) -> dict[str, float]:
-    """Computes F1, R@1, R@3 and NMI of Table I in Kim2020, and MAP@R.
+    """Computes F1, R@1, R@3 and NMI as in Kim2020, Table I, and MAP@R.
 
-    Retrieval ranks the gallery by the affine-invariant or the log-Euclidean distance. Clusters are
-    k-means of the queries' logarithms for all losses, so that their figures can be compared. There
-    are as many clusters as classes of the queries.
+    Retrieval ranks the gallery by the affine-invariant or the log-Euclidean distance. For all
+    losses, k-means clusters the logarithms of the queries, so that the figures of the losses can be
+    compared. The number of clusters is the number of the queries' classes.
 
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
         labels: Class of each matrix, shape `(count,)`.
-        queries: Booleans, shape `(count,)`. All other matrices are the gallery.
+        queries: Whether each matrix is a query, booleans of shape `(count,)`. All other matrices
+            form the gallery.
         riemannian: Whether to retrieve by the affine-invariant distance.
 
     Returns:
-        Dict of `FIGURES`.
+        Dictionary with the keys `FIGURES`.
     """
     vectors = log_vectors(matrices)
     arguments = {
@@ -67,19 +68,22 @@ def measure(
 
 
 def spread(matrices: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> dict[str, Any]:
-    """Computes affine-invariant distances of the queries to the centers of all classes.
+    """Computes the affine-invariant distances from the queries to the centers of all classes.
 
-    Centers are the Riemannian (Karcher) means of the gallery's classes (Kim2020, Fig. 2).
+    The center of a class is the Riemannian (Karcher) mean of its matrices in the gallery (Kim2020,
+    Fig. 2).
 
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
         labels: Class of each matrix, shape `(count,)`.
-        queries: Booleans, shape `(count,)`. All other matrices are the gallery.
+        queries: Whether each matrix is a query, booleans of shape `(count,)`. All other matrices
+            form the gallery.
 
     Returns:
-        Dict of `within` and `between`, quantiles at `QUANTILES` of the distances to the center of
-        the query's class and to other centers, and `separated`, the probability that a distance to
-        the center of the query's class is smaller than a distance to another center.
+        Dictionary with `within`, `between` and `separated`. `within` contains quantiles (at
+        `QUANTILES`) of the distances to the center of the query's class, and `between` contains
+        quantiles of the distances to other centers. `separated` is the probability that a distance
+        to the center of the query's class is smaller than a distance to another center.
     """
     classes = np.unique(labels[~queries])
     centers = np.stack(

@@ -1,4 +1,4 @@
-"""The losses of Kim2020, Table I, with their networks, batches and candidate constants."""
+"""Defines the losses in Kim2020, Table I, with their networks, batches and candidate constants."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -13,12 +13,14 @@ EPSILON = 1e-4  # smallest eigenvalue of the first ReEig; those of later layers 
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A loss with its network and batches.
+    """A loss with its candidate constants, its network and its batches.
 
     Attributes:
         loss: Function that builds the loss from its constants.
-        constants: Candidates, as keywords of `loss`: two values of each constant.
-        head: Output layers after the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
+        constants: Candidates for the keyword arguments of `loss`. The candidates contain two values
+            of each constant.
+        head: Output layers that follow the matrices of the network: `"tangent"`, `"proxies"` or
+            `"potato"`.
         pairs: Whether batches contain two matrices of every class, for the N-pair loss.
     """
 
@@ -36,8 +38,9 @@ def _n_pair_loss(scale):
     return losses.NPairLoss("inner", scale=scale, l2=0.002)
 
 
-# Distances between untrained embeddings are about 9 within a class and 13 between classes. Margins
-# are below and at this scale; losses that compare squares have squared margins.
+# Between untrained embeddings, the distances are about 9 within a class and 13 between classes. The
+# candidate margins are smaller than these distances or about as large. Losses that compare squared
+# distances have squared margins.
 METHODS = {
     "Contrastive": Method(losses.ContrastiveLoss, ({"margin": 5.0}, {"margin": 15.0})),
     "DSML-Triplet": Method(losses.DSMLTripletLoss, ({"margin": 0.2}, {"margin": 1.0})),
@@ -70,8 +73,8 @@ def network(method: Method, sizes: Sequence[int], classes: int):
         classes: Number of classes.
 
     Returns:
-        The model that is trained, and the model that computes positive definite matrices. They
-        share their weights.
+        The model that is trained, and the model that computes positive definite matrices. The two
+        models share their weights.
     """
     encoder = models.spdnet(sizes, output="spd", epsilon=EPSILON)
     if method.head == "potato":

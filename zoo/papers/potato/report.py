@@ -1,4 +1,4 @@
-"""Pictures and tables of the comparison, as they are written, printed and put on the page."""
+"""Creates the pictures and tables of the comparison for files, for stdout and for the page."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from zoo.papers.potato.tables import Rows, Table
 
 FIGURES = "figures.json"
 FILES = {
-    "table1.png": "the table above and the paper's",
+    "table1.png": "the table above and Table I of the paper",
     "people.png": "Recall@1 of every actor",
     "figure2_distances.png": "distances to the center of a clip's class and to other centers",
-    "figure3_batch_size.png": "RPL by batch size",
-    "figure4_weight.png": "RPL by the weight of its negatives",
-    "figure5_calibration.png": "RPL by the number of clips that calibrate it",
+    "figure3_batch_size.png": "figures of RPL with several batch sizes",
+    "figure4_weight.png": "figures of RPL with several weights of the negatives",
+    "figure5_calibration.png": "figures of RPL with several numbers of clips for the calibration",
     "report.html": "all tables and pictures on one page",
-    FIGURES: "all figures and the chosen settings, for programs",
+    FIGURES: "all figures and the chosen settings as JSON",
 }
 
 
@@ -41,8 +41,8 @@ def write(
         choices: Output of `Experiment.choose`.
         rows, spreads: Output of `Experiment.compare`.
         ablations: Output of `Experiment.ablate`.
-        seeds: Number of seeds of every tested network.
-        source: Data and license, a sentence.
+        seeds: Number of seeds with which each network was trained.
+        source: Sentence that names the data and their license.
 
     Returns:
         The table of the comparison, and the paths of the files.
@@ -51,11 +51,12 @@ def write(
     spread = tables.spread(spreads)
     people = ", ".join(dict.fromkeys(by_person["person"]))
     protocol = (
-        f"Each of {people} is held out in turn, from training and from the gallery. Every loss "
-        "trains the same SPD network with the best settings of its grid on another person."
+        f"Each of the people {people} is held out in turn, from the training and from the gallery. "
+        "Every loss trains the same SPD network, with the settings of its grid that were best on "
+        "another person."
     )
     seed_text = _seed_text(seeds)
-    caption = f"{protocol} Means over people, then over {seed_text}. {source}"
+    caption = f"{protocol} The figures are means over people and over {seed_text}. {source}"
     figure = reports.loss_comparison(
         comparison,
         figures=tables.NAMES,
@@ -68,14 +69,16 @@ def write(
         by_person,
         own=RPL,
         title=_people_title(by_person),
-        caption=f"{protocol} Means over {seed_text}. {source}",
+        caption=f"{protocol} The figures are means over {seed_text}. {source}",
     )
     paths += reports.save(figure, out / "people", by_person)
     figure = reports.loss_spread(
         spread,
         title=_spread_title(tables.separated(spreads)),
-        caption="Distances of clips of people held out to the Riemannian means of the classes of "
-        f"the other people: median, half and 90 % of the distances. First seed. {source}",
+        caption="Distances from the clips of a person who is held out to the centers of the "
+        "classes, which are Riemannian means of the other people's clips. The picture shows the "
+        "median and the ranges that contain half and 90 % of the distances, for the first seed. "
+        f"{source}",
     )
     paths += reports.save(figure, out / "figure2_distances", spread)
     content = {"figures": comparison, "people": by_person, "settings": tables.settings(choices)}
@@ -107,17 +110,18 @@ def write(
 
 
 def section(table: Table, people: Sequence[str], seeds: int) -> Section:
-    """Returns Table I for the page.
+    """Returns the section of the page that contains Table I.
 
     Args:
         table: Output of `tables.comparison`.
         people: People who were held out.
-        seeds: Number of seeds of every tested network.
+        seeds: Number of seeds with which each network was trained.
     """
     text = (
-        f"Figures in %, means over the actors {', '.join(people)}, who are held out in turn, and "
+        "The table contains figures in %. They are means over the actors "
+        f"{', '.join(people)}, who are held out in turn, and over "
         + ("one seed. " if seeds == 1 else f"{seeds} seeds, ± the standard error over seeds. ")
-        + "The paper's Table I uses random halves of HDM05's 130 motions."
+        + "Table I of the paper uses random halves of the 130 motions in HDM05."
     )
     names = tables.NAMES
     papers = [name for name in names if any(x is not None for x in table[f"{name}_paper"])]
@@ -127,11 +131,12 @@ def section(table: Table, people: Sequence[str], seeds: int) -> Section:
         paper_cells = [_with_error(table[f"{name}_paper"][i]) for name in papers]
         rows.append((method, *cells, *paper_cells))
     note = (
-        "No network: log-Euclidean distances between the covariance matrices. Untrained: the "
-        "network with random weights. NRA: its paper gives no formula that could be implemented."
+        '"No network" compares the covariance matrices by the log-Euclidean distance. "Untrained" '
+        "is the network with random weights. NRA was not run, because its paper gives no formula "
+        "that could be implemented."
     )
     return Section(
-        "Actors who were not trained on",
+        "Actors who were not used in training",
         text,
         ("loss", *names.values(), *(names[name] for name in papers)),
         rows,
@@ -151,7 +156,7 @@ def _last_stop(table):
 
 
 def _seed_text(seeds):
-    return "one seed" if seeds == 1 else f"{seeds} seeds; bars are the standard error over seeds"
+    return "one seed" if seeds == 1 else f"{seeds} seeds. Bars show the standard error over seeds"
 
 
 def _comparison_title(table):
@@ -161,7 +166,7 @@ def _comparison_title(table):
     ]
     best = max(losses, key=recalls.get)
     texts = _list_percents(recalls, (best, RPL, NO_NETWORK))
-    return f"Recall@1 on people who were not trained on: {texts}"
+    return f"Recall@1 on people who were not used in training: {texts}"
 
 
 def _people_title(table):
@@ -170,13 +175,13 @@ def _people_title(table):
         values_by_person.setdefault(person, []).append(value)
     means = {person: sum(values) / len(values) for person, values in values_by_person.items()}
     hardest = min(means, key=means.get)
-    return f"Lowest mean Recall@1 over all losses: {_list_percents(means, (hardest,))}"
+    return f"Lowest Recall@1 of an actor, averaged over losses: {_list_percents(means, (hardest,))}"
 
 
 def _spread_title(fractions):
     best = max(fractions, key=fractions.get)
     texts = _list_percents(fractions, (best, RPL))
-    return f"Pairs in which the center of the clip's class is closer: {texts}"
+    return f"Pairs of centers in which the center of the clip's class is closer: {texts}"
 
 
 def _range_title(value, table):
@@ -191,12 +196,14 @@ def _range_title(value, table):
 
 
 def _list_percents(fractions, names):
-    """`RPL 97.0 %, N-pair-mc 96.0 %`, each name once."""
+    """Formats names with their fractions, such as `RPL 97.0 %, N-pair-mc 96.0 %`. Repeated names
+    are written once.
+    """
     return ", ".join(f"{name} {_percent(fractions[name])}" for name in dict.fromkeys(names))
 
 
 def _percent(fraction):
-    """The fraction in %, with a non-breaking space."""
+    """Formats a fraction in percent, with a non-breaking space."""
     return style.percent(fraction).replace(" ", "\u00a0")
 
 

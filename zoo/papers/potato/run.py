@@ -11,7 +11,10 @@ from zoo.papers.potato.settings import SCALES, Settings
 from zoo.papers.settings import command_options
 
 TITLE = "The potato ranking loss (Kim et al. 2020) and eight other losses"
-SOURCE = "HDM05 (Müller et al. 2007; CC BY-SA 3.0): a covariance matrix of 31 joints for each clip."
+SOURCE = (
+    "The data are HDM05 (Müller et al. 2007; CC BY-SA 3.0). Each clip is described by a covariance "
+    "matrix of 31 joints."
+)
 
 
 def run(
@@ -23,20 +26,22 @@ def run(
 ) -> dict[str, Any]:
     """Compares the potato ranking loss with other losses, and writes tables, pictures and a page.
 
-    The table is printed on stdout and progress on stderr. A stopped run resumes from `out`.
+    The table is printed on stdout and the progress on stderr. A run that was stopped continues if
+    it is started with the same `out`.
 
     Args:
         manual_dir: Folder that holds the archive.
         out: Folder of the results.
-        settings: `Settings`; `dataclasses.replace(SCALES["full"], seeds=2)` changes one of them.
+        settings: `Settings`. For example, `dataclasses.replace(SCALES["full"], seeds=2)` changes
+            one setting of a scale.
         data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Returns:
-        The content of `figures.json`: tables by name.
+        The content of `figures.json`, a dictionary from names to tables.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
-        ValueError: If the archive is missing or wrong, or holds too few clips or actors.
+        ValueError: If the archive is missing or wrong, or contains too few clips or actors.
         OSError: If the folder cannot be written to.
     """
     out = pathlib.Path(out)
@@ -77,7 +82,9 @@ def _run(manual_dir, out, settings, data_dir):
         )
     pages.print_section(section)
     pages.print_files([*paths, page], report.FILES, clock)
-    pages.echo("Each picture is a .png and a .svg file, and its numbers are a .csv file.", "dim")
+    pages.echo(
+        "Each picture is written as a .png and a .svg file, and its numbers as a .csv file.", "dim"
+    )
     return json.loads((out / report.FIGURES).read_text(encoding="utf-8"))
 
 

@@ -12,41 +12,48 @@ class Settings(ExperimentSettings):
     """Settings of the comparison.
 
     Attributes:
-        seeds: Number of random seeds of every tested network.
+        seeds: Number of random seeds with which each tested network is trained.
         people: Number of people who are held out in turn. None holds out all people.
-        training_matrices: Number of matrices that a network is trained on, repeats counted.
-        stops: Number of measurements during a training, from which the best length is chosen.
-        learning_rates: Candidates of Adam's learning rate.
-        sizes: Sizes of the matrices in the network, the input first (`keras_dml.models.spdnet`).
-        methods: Losses to compare, names of `methods.METHODS`; None for all. RPL, the potato
-            ranking loss, is always run.
-        batch_classes: Numbers of classes in a batch in the ablation. All other runs use the last
-            number.
-        weights: Weights of the negatives (lambda in Kim2020) in the ablation.
-        calibration_clips: Largest numbers of clips of a class that calibrate the potatoes (N_I in
-            Kim2020) in the ablation.
+        training_matrices: Number of matrices in all batches of a training. Repeated matrices count
+            repeatedly.
+        stops: Number of measurements during a training. The best length of the training is chosen
+            from these measurements.
+        learning_rates: Candidate learning rates of Adam.
+        sizes: Sizes of the matrices in the network, from the input to the output, see
+            `keras_dml.models.spdnet`.
+        methods: Names of the losses to compare, from `methods.METHODS`. None compares all losses.
+            RPL, the potato ranking loss, is always compared.
+        batch_classes: Numbers of classes in a batch that the ablation compares. All other runs use
+            the last number.
+        weights: Weights of the negatives (lambda in Kim2020) that the ablation compares.
+        calibration_clips: Numbers of clips that the ablation compares. The Riemannian potatoes are
+            calibrated with at most this number of clips per class (N_I in Kim2020).
     """
 
-    seeds: int = setting("Random seeds of every tested network.", minimum=1)
-    people: int | None = setting("People held out in turn.", minimum=1, none="all")
-    training_matrices: int = setting(
-        "Matrices that a network is trained on, repeats counted.", minimum=1
+    seeds: int = setting("Number of random seeds for each tested network.", minimum=1)
+    people: int | None = setting(
+        "Number of people who are held out in turn.", minimum=1, none="all"
     )
-    stops: int = setting("Measurements during a training.", minimum=1)
-    learning_rates: tuple[float, ...] = setting("Candidates of the learning rate.", minimum=0.0)
+    training_matrices: int = setting("Number of matrices in all batches of a training.", minimum=1)
+    stops: int = setting("Number of measurements during a training.", minimum=1)
+    learning_rates: tuple[float, ...] = setting("Candidate learning rates.", minimum=0.0)
     sizes: tuple[int, ...] = setting(  # of Kim2020 for HDM05
         "Sizes of the matrices in the network.", minimum=1, default=(93, 80, 40, 20)
     )
     methods: tuple[str, ...] | None = setting(
-        "Loss to compare with RPL; repeat the option for more losses.",
+        "Loss to compare with RPL. Repeat the option to compare several losses.",
         option="--loss",
         none="all",
         default=None,
     )
-    batch_classes: tuple[int, ...] = setting("Classes in a batch, in the ablation.", minimum=2)
-    weights: tuple[float, ...] = setting("Weights of the negatives, in the ablation.", minimum=0.0)
+    batch_classes: tuple[int, ...] = setting(
+        "Numbers of classes per batch that the ablation compares.", minimum=2
+    )
+    weights: tuple[float, ...] = setting(
+        "Weights of the negatives that the ablation compares.", minimum=0.0
+    )
     calibration_clips: tuple[int, ...] = setting(
-        "Clips of a class that calibrate the potatoes, in the ablation.", minimum=2
+        "Numbers of clips per class for the calibration that the ablation compares.", minimum=2
     )
 
 

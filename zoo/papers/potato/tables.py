@@ -1,4 +1,4 @@
-"""Computes the tables: means over people, then over seeds, with standard errors."""
+"""Computes tables that contain means over people and seeds, with standard errors over seeds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,16 +35,17 @@ Table = dict[str, list[Any]]
 
 
 def average(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> Table:
-    """Averages figures over people for each seed, then over seeds.
+    """Averages figures over people for each seed, and then averages over seeds.
 
     Args:
-        rows: Dicts with `seed`.
+        rows: Dictionaries that contain a `seed`.
         by: Keys that define the groups of rows.
         columns: Names of the figures.
 
     Returns:
-        Table, columns by name: `by`, each figure, and its standard error over seeds as
-        `..._stderr`, None for a single seed. Groups are in the order of their first row.
+        Table, a dictionary from names to columns. The columns are the keys `by`, each figure, and
+        the standard error of each figure over seeds, called `..._stderr`. With a single seed, the
+        standard error is None. The groups are in the order of their first rows.
     """
     groups = {}
     for row in rows:
@@ -62,7 +63,9 @@ def average(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> Table:
 
 
 def comparison(rows: Rows) -> Table:
-    """Returns Table I: figures of every loss, and the paper's figures as `..._paper`, fractions."""
+    """Returns Table I with our figures of every loss. The columns `..._paper` contain the figures
+    of the paper. All figures are fractions.
+    """
     averages = average(rows, ("method",), tuple(NAMES))
     index = {name: i for i, name in enumerate(averages["method"])}
     methods = [name for name in ORDER if name in index or (name == NRA and "RPL" in index)]
@@ -78,7 +81,9 @@ def comparison(rows: Rows) -> Table:
 
 
 def people(rows: Rows) -> Table:
-    """Returns Recall@1 of each loss and person: columns method, person, value, value_stderr."""
+    """Returns the Recall@1 of each loss and person, in the columns method, person, value and
+    value_stderr.
+    """
     averages = average(rows, ("method", "person"), ("recall_at_1",))
     order = sorted(
         range(len(averages["method"])),
@@ -103,8 +108,9 @@ def settings(choices: Choices) -> Table:
 
 
 def spread(rows: Rows) -> Table:
-    """Returns quantiles of distances to the centers of classes, means over people (Kim2020, Fig.
-    2)."""
+    """Returns quantiles of the distances to the centers of classes, averaged over people (Kim2020,
+    Fig. 2).
+    """
     table = {"method": [], "kind": [], "fraction": [], "distance": []}
     for method in [name for name in ORDER if any(row["method"] == name for row in rows)]:
         rows_of_method = [row for row in rows if row["method"] == method]
@@ -119,7 +125,9 @@ def spread(rows: Rows) -> Table:
 
 
 def separated(rows: Rows) -> dict[str, float]:
-    """Returns by method the mean over people of `separated` of `measurements.spread`."""
+    """Returns for each method the mean over people of `separated`, which `measurements.spread`
+    computes.
+    """
     methods = dict.fromkeys(row["method"] for row in rows)
     return {
         name: _mean([row["separated"] for row in rows if row["method"] == name]) for name in methods

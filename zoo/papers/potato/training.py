@@ -1,4 +1,6 @@
-"""Trains a network with one loss without some people, and measures the network on these people."""
+"""Trains a network with one loss on all people except some, and measures the network on the people
+who were left out.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,11 +21,11 @@ ROWS = 64  # matrices that are embedded in one call
 
 
 class Trainer:
-    """Network with one loss that is compiled once and trained from many random starts.
+    """Network that is compiled once with one loss and trained from several random initializations.
 
     Args:
         method: A name of `METHODS`.
-        constants: Keywords of its loss.
+        constants: Keyword arguments of the loss.
         sizes: Same as in `keras_dml.models.spdnet`.
         classes: Number of classes.
     """
@@ -36,7 +38,9 @@ class Trainer:
         self.model.compile(keras.optimizers.Adam(), self.method.loss(**constants))
 
     def restart(self, seed: int, learning_rate: float) -> None:
-        """Resets the optimizer, and draws new weights, which are the same for all losses."""
+        """Resets the optimizer and draws new weights. With the same seed, all losses start from the
+        same weights.
+        """
         rng = np.random.default_rng(seed)
         for layer in dict.fromkeys([*self.matrices.layers, *self.model.layers]):
             if isinstance(layer, BiMap):
@@ -48,7 +52,7 @@ class Trainer:
         self.model.optimizer.learning_rate = learning_rate
 
     def embed(self, matrices: np.ndarray) -> np.ndarray:
-        """Computes the matrices of the network, shape `(count, k, k)`, float64."""
+        """Computes the output matrices of the network, shape `(count, k, k)`, float64."""
         parts = [
             keras.ops.convert_to_numpy(self.matrices(matrices[i : i + ROWS], training=False))
             for i in range(0, len(matrices), ROWS)
@@ -57,19 +61,21 @@ class Trainer:
 
 
 def train(trainer: Trainer, clips: Clips, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Trains a network from a random start and measures it on the people held out.
+    """Trains a network from a random initialization and measures it on the people who are held out.
 
     Args:
         trainer: `Trainer` with the method, constants and sizes of the settings.
         clips: `Clips`.
-        settings: Dict of `held_out`, people; `seed`; `learning_rate`; `seen`, the number of
-            training matrices, repeats counted; `stops`, the number of measurements on the way;
-            `batch_classes` and `per_class`; `samples`, the largest number of clips of a class that
-            calibrate the potatoes; `spread`, whether to measure the distances of Kim2020, Fig. 2.
+        settings: Dictionary with the following entries. `held_out` names people. `seen` is the
+            number of matrices in all batches of the training. `stops` is the number of measurements
+            during the training. `samples` is the largest number of clips per class that calibrate
+            the Riemannian potatoes. `spread` is whether to measure the distances in Kim2020, Fig.
+            2. The other entries are `seed`, `learning_rate`, `batch_classes` and `per_class`.
 
     Returns:
-        Dict of `history`, for each stop a dict of the matrices `seen`, the mean `loss` since the
-        previous stop, and `figures` by person; and, if asked for, `spread` by person.
+        Dictionary with `history`, a list that contains a dictionary for each stop: the number of
+        matrices `seen`, the mean `loss` since the previous stop, and the `figures` of each person.
+        If `settings` asks for it, the dictionary also contains the `spread` of each person.
     """
     mask = clips.training_mask(settings["held_out"])
     inputs = clips.matrices.astype(np.float32)
@@ -103,7 +109,9 @@ def train(trainer: Trainer, clips: Clips, settings: Mapping[str, Any]) -> dict[s
 def measure_people(
     embedded: np.ndarray, clips: Clips, held_out: Sequence[str], riemannian: bool
 ) -> dict[str, dict[str, float]]:
-    """Computes the figures of each person held out, with all training people as the gallery."""
+    """Computes the figures of each person who is held out. The gallery contains all training
+    people.
+    """
     mask = clips.training_mask(held_out)
     return {
         person: measurements.measure(
@@ -116,7 +124,7 @@ def measure_people(
 def spread_of_people(
     embedded: np.ndarray, clips: Clips, held_out: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Computes the distances to the centers of the classes for each person held out."""
+    """Computes the distances to the centers of the classes for each person who is held out."""
     mask = clips.training_mask(held_out)
     return {
         person: measurements.spread(*_with_gallery(embedded, clips, mask, person))
@@ -125,14 +133,16 @@ def spread_of_people(
 
 
 def _with_gallery(embedded, clips, training_mask, person):
-    """Returns matrices, labels and queries of one person and of the training people."""
+    """Returns the matrices and labels of one person and of the training people, and whether each
+    matrix is a query.
+    """
     queries = clips.people == person
     rows = training_mask | queries
     return embedded[rows], clips.labels[rows], queries[rows]
 
 
 def _batches(method, x, y, settings):
-    """Returns a sampler with as many batches as the number of training matrices needs."""
+    """Returns a sampler. The number of batches follows from the number of training matrices."""
     classes, per_class = settings["batch_classes"], 2 if method.pairs else settings["per_class"]
     steps = math.ceil(settings["seen"] / (classes * per_class))
     options = {"steps": steps, "seed": settings["seed"]}

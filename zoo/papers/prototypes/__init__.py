@@ -1,4 +1,4 @@
-"""Classifiers under attack on MNIST: Table 1 of Monteiro2020."""
+"""Attacks classifiers on MNIST, as in Table 1 of Monteiro2020."""
 
 from zoo.papers.prototypes.run import run
 from zoo.papers.prototypes.settings import SCALES, Settings

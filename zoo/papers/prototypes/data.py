@@ -1,4 +1,4 @@
-"""Digits for the training of networks and for the attacks."""
+"""Reads and checks the digits on which networks are trained and attacked."""
 
 import dataclasses
 import hashlib
@@ -16,12 +16,12 @@ FILES = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Digits:
-    """MNIST, or a part of it.
+    """Training images and test images of MNIST, or a part of these images.
 
     Attributes:
         x: Images to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1]. Ink is 1.
         y: Digits of the images, shape `(count,)`.
-        x_test: Images to attack, of the same form.
+        x_test: Images to attack, in the same form as `x`.
         y_test: Digits of the images to attack.
     """
 
@@ -32,11 +32,13 @@ class Digits:
 
     @property
     def digest(self) -> str:
-        """Digest of the training digits, which is part of the settings of a run."""
+        """Digest of the training digits. The settings of a run contain the digest."""
         return digest(self.x, self.y)
 
     def first(self, train: int | None, test: int | None) -> "Digits":
-        """Returns the first digits of each part. None keeps all digits."""
+        """Returns the first `train` training digits and the first `test` test digits. None keeps
+        all digits.
+        """
         return Digits(self.x[:train], self.y[:train], self.x_test[:test], self.y_test[:test])
 
 
@@ -49,10 +51,11 @@ def digest(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def read(manual_dir: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Reads images and labels of MNIST's training set and of its test set.
+    """Reads the images and labels in the training set and in the test set of MNIST.
 
     Args:
-        manual_dir: Folder that holds the four files, or a folder `mnist` with them.
+        manual_dir: Folder that contains the four files, or contains a folder `mnist` with the four
+            files.
 
     Raises:
         ValueError: If a file is missing or damaged.
@@ -82,13 +85,13 @@ def make_digits(train: tuple[ArrayLike, ArrayLike], test: tuple[ArrayLike, Array
         if images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
             raise ValueError(
                 f"Received images of shape {images.shape} and labels of shape {labels.shape}. "
-                "Digits are images of shape (count, 28, 28) with labels of shape (count,): check "
-                "that the files are MNIST's."
+                "Images of shape (count, 28, 28) and labels of shape (count,) are expected. Check "
+                "that the files are the files of MNIST."
             )
         if not np.isin(labels, np.arange(10)).all():
             raise ValueError(
-                f"Received labels from {int(labels.min())} to {int(labels.max())}. Labels are the "
-                "digits 0 to 9: check that the files are MNIST's."
+                f"Received labels from {int(labels.min())} to {int(labels.max())}. Labels from 0 "
+                "to 9 are expected. Check that the files are the files of MNIST."
             )
         parts += [(images[..., None] / np.float32(255)).astype("float32"), labels.astype("int32")]
     return Digits(*parts)
@@ -99,6 +102,6 @@ def _existing_file(folder, name):
         if path.is_file():
             return path
     raise ValueError(
-        f"MNIST: no {name}.gz, nor {name}, in {folder}. Put the four files of MNIST there "
-        "(http://yann.lecun.com/exdb/mnist/), or name their folder by --manual-dir."
+        f"The folder {folder} contains neither {name}.gz nor {name}. Put the four files of MNIST "
+        "(http://yann.lecun.com/exdb/mnist/) into it, or pass their folder with --manual-dir."
     )

@@ -1,4 +1,4 @@
-"""Table 1 in two stages: train networks, attack heads."""
+"""Computes Table 1 in two stages: trains networks, and attacks their heads."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ RAMP_EPOCHS = 1.5  # in which epsilon rises from 0 in adversarial training
 
 
 class Experiment:
-    """Table 1 on some digits.
+    """Trainings and attacks that Table 1 needs.
 
     Args:
         digits: `Digits`.
@@ -33,14 +33,14 @@ class Experiment:
         for name in self.rows:
             if name not in ROWS:
                 names = ", ".join(map(repr, ROWS))
-                raise SettingError("rows", f"Received {name!r}; give one of {names}.")
+                raise SettingError("rows", f"Received {name!r}. Give one of {names}.")
         self.trainings = Trainings(
             digits, lambda settings: runs.path(settings).with_suffix(".keras")
         )
 
     @property
     def attacks(self) -> dict[str, Any]:
-        """The attacks by their columns in the table."""
+        """Dictionary from columns of the table to attacks."""
         settings, epsilon = self.settings, self.settings.epsilon
         weak = attacks.protocol_paper(epsilon, (settings.short, settings.long))
         apgd_margin = attacks.APGD(epsilon, settings.long, settings.restarts, loss="margin")
@@ -58,10 +58,11 @@ class Experiment:
         }
 
     def train(self) -> list[dict[str, Any]]:
-        """Trains all networks that the rows need, by one recipe.
+        """Trains the networks for all rows of the table with the same recipe.
 
         Returns:
-            Loss and metrics of each epoch, with `training`, `network` and `seed`.
+            A dictionary for each epoch of each training. The dictionary contains `training`,
+            `network`, `seed`, the loss and the metrics.
         """
         kinds = dict.fromkeys((ROWS[name].training, ROWS[name].network) for name in self.rows)
         plan = [
@@ -84,10 +85,10 @@ class Experiment:
         """Attacks every row with every attack.
 
         Returns:
-            For each row a list with one dict per seed. The dict contains `count`, the number of
-            images; the numbers of right answers without attack (`clean`), under all attacks
-            (`worst`) and under each attack (by column); and `not_finite`, the number of gradients
-            that are not finite.
+            Dictionary from rows to lists with one dictionary per seed. `count` is the number of
+            images, and `not_finite` is the number of gradients that are not finite. The other
+            entries are numbers of right answers: `clean` without attack, `worst` under all attacks,
+            and an entry for the column of each attack.
         """
         starts = range(0, len(self.digits.x_test), self.settings.images_per_run)
         seeds = range(self.settings.seeds)
@@ -102,11 +103,11 @@ class Experiment:
         return sums
 
     def training_settings(self, training: str, network: str, seed: int) -> dict[str, Any]:
-        """Returns the settings of the training of a network.
+        """Returns the settings with which a network is trained.
 
         Args:
-            training: Training of a `Row`.
-            network: Network of a `Row`.
+            training: Kind of training, as in `Row.training`.
+            network: Kind of network, as in `Row.network`.
             seed: Seed of weights, batches and attacks.
         """
         settings = self.settings
@@ -140,12 +141,12 @@ class Experiment:
         }
 
     def _part(self, start):
-        """Returns the images and digits that one run attacks."""
+        """Returns the images that a run attacks, and their digits."""
         part = slice(start, start + self.settings.images_per_run)
         return self.digits.x_test[part], self.digits.y_test[part]
 
     def _attack(self, settings):
-        """Computes the numbers of right answers in one run."""
+        """Runs attacks and counts the right answers."""
         classifier = self.trainings.classifier(settings["training"])
         x, y = self._part(settings["start"])
         result = robustness(

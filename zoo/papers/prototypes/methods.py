@@ -1,4 +1,6 @@
-"""Rows of Monteiro2020, Table 1: the training of a network, and the head that is attacked."""
+"""Defines the rows of Monteiro2020, Table 1. A row consists of a training and of the head that is
+attacked.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,13 +14,13 @@ THRESHOLDS, LENET = "thresholds", "lenet"
 
 
 class Row(NamedTuple):
-    """A row of the table.
+    """A trained network and the head that is attacked, in a row of the table.
 
     Attributes:
-        training: Kind of training: `UNDEFENDED` or one of `models.AdversarialTraining`.
+        training: Kind of training: `UNDEFENDED` or a kind that `models.AdversarialTraining` knows.
         head: Head that is attacked.
-        network: `THRESHOLDS`, whose first filters start as thresholds of pixels, or `LENET`, the
-            paper's network.
+        network: `THRESHOLDS` or `LENET`. The first filters of `THRESHOLDS` are initialized as
+            thresholds for pixels. `LENET` is the network of the paper.
     """
 
     training: str
@@ -42,13 +44,13 @@ HIDDEN = 128  # of the similarity
 
 
 def network(kind: str, width: int, seed: int, precision: str = FLOAT32):
-    """Builds the network of a row, a `PrototypicalClassifier` of images of 28 by 28 pixels.
+    """Builds the network of a row, a `PrototypicalClassifier` that takes images of 28 by 28 pixels.
 
     Args:
         kind: `THRESHOLDS` or `LENET`.
-        width: Number of filters of the first convolution of `THRESHOLDS`, even.
+        width: Number of filters in the first convolution of `THRESHOLDS`, an even number.
         seed: Seed of all weights.
-        precision: Keras's dtype policy of its layers; weights are always float32.
+        precision: Keras dtype policy of the layers. The weights are always float32.
     """
     keras.utils.set_random_seed(seed)
     policy = keras.config.dtype_policy()
@@ -63,14 +65,14 @@ def network(kind: str, width: int, seed: int, precision: str = FLOAT32):
 def with_defense(
     classifier, training: str, recipe: Mapping[str, Any], steps_per_epoch: int, seed: int
 ):
-    """Wraps a classifier in its adversarial training.
+    """Wraps a classifier so that its training is adversarial.
 
     Args:
         classifier: Output of `network`.
-        training: Training of a `Row`, not `UNDEFENDED`.
-        recipe: Dict of `epsilon`, `attack_steps` and `ramp_epochs`.
-        steps_per_epoch: Batches in an epoch.
-        seed: Seed of the starts of the attacks.
+        training: Kind of training, as in `Row.training`, but not `UNDEFENDED`.
+        recipe: Dictionary with `epsilon`, `attack_steps` and `ramp_epochs`.
+        steps_per_epoch: Number of batches in an epoch.
+        seed: Seed of the random starting points of the attacks.
     """
     return models.AdversarialTraining(
         classifier,

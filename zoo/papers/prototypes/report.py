@@ -1,4 +1,4 @@
-"""Pictures and tables of Table 1, as they are written, printed and put on the page."""
+"""Creates the picture and the tables of Table 1 for files, for stdout and for the page."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,16 @@ from zoo.papers.prototypes.tables import PAPER_COLUMNS, Table
 EMPHASIZED = "SIM + AT"
 DRAWN = ("clean", "fgsm", "short", "long", "square", "worst")
 PRINTED = (*("clean", "fgsm", "short", "long", "apgd", "margin"), *("targeted", "square", "worst"))
-NOTE = "Dots: here, on raw logits, with 95 % intervals over images. Diamonds: the paper."
+NOTE = (
+    "Dots show the accuracies of this experiment under attacks on raw logits, with 95 % intervals "
+    "over images. Diamonds show the accuracies in the paper."
+)
 FIGURES = "figures.json"
 FILES = {
-    "table1.png": "the table above and the paper's",
-    "table1.csv": "its numbers, with intervals",
+    "table1.png": "the table above and Table 1 of the paper",
+    "table1.csv": "the numbers of the table, with intervals",
     "report.html": "all tables and pictures on one page",
-    FIGURES: "all figures and the history of every training, for programs",
+    FIGURES: "all figures and the history of every training as JSON",
 }
 
 
@@ -34,14 +37,14 @@ def write(
     *,
     source: str,
 ) -> list[pathlib.Path]:
-    """Writes Table 1, its picture and `figures.json`, and returns the paths.
+    """Writes Table 1, its picture and `figures.json`, and returns the paths of the files.
 
     Args:
         out: Folder.
         table: Output of `tables.comparison`.
         heads: Headings of the table's columns, output of `tables.column_heads`.
         history: Output of `Experiment.train`.
-        source: Data and license, a sentence.
+        source: Sentence that names the data and their license.
     """
     caption = f"{_protocol_text(table, history)} {NOTE} {source}"
     figure = draw_accuracies(table, heads, title=_title(table, heads), caption=caption)
@@ -55,9 +58,9 @@ def draw_accuracies(table: Table, heads: Mapping[str, str], *, title: str, capti
 
     Args:
         table: Output of `tables.comparison`.
-        heads: Heads of its columns.
-        title: Finding, a sentence.
-        caption: Data and protocol.
+        heads: Headings of the table's columns.
+        title: Sentence that states the finding.
+        caption: Text that describes data and protocol.
     """
     methods, positions = table["method"], np.arange(len(table["method"]))
     colors = [style.VERMILLION if name == EMPHASIZED else style.BLUE for name in methods]
@@ -86,11 +89,12 @@ def draw_accuracies(table: Table, heads: Mapping[str, str], *, title: str, capti
 
 
 def sections(table: Table, heads: Mapping[str, str]) -> list[Section]:
-    """Returns the tables of the page: all attacks, then the attacks of the paper.
+    """Returns the two sections of the page, a table with all attacks and a table with the attacks
+    of the paper.
 
     Args:
         table: Output of `tables.comparison`.
-        heads: Heads of its columns.
+        heads: Headings of the table's columns.
     """
     count, seeds = table["count"][0], table["seeds"][0]
     trainings = "one training" if seeds == 1 else f"means of {seeds} trainings"
@@ -102,13 +106,15 @@ def sections(table: Table, heads: Mapping[str, str]) -> list[Section]:
     indices = range(len(table["method"]))
     attacked = Section(
         "Right answers under attack",
-        f"Right answers in % of {count:,} images, {trainings}. The last column counts images that "
-        "are right under every attack.",
-        # a head breaks at spaces, so that the columns stay narrow
+        f"The table contains the percentage of {count:,} images that are classified correctly, "
+        f"{trainings}. The last column counts images that are classified correctly under every "
+        "attack.",
+        # The heading breaks at spaces, so that the columns stay narrow.
         ("trained and read by", *(heads[name].replace("Square-", "Square ") for name in PRINTED)),
         [(table["method"][i], *(_percent(table[name][i]) for name in PRINTED)) for i in indices],
-        f"95 % intervals over images are at most ± {50 * widest:.1f} points. table1.csv has the "
-        "intervals, and the paper's own attacks in the columns marked (weak).",
+        f"The 95 % intervals over images are at most ± {50 * widest:.1f} points. table1.csv "
+        "contains all intervals. The columns marked (weak) contain figures under the attacks that "
+        "the paper used.",
         groups=(("", 2), ("attack", len(PRINTED) - 2), ("all attacks", 1)),
     )
     labels = [  # smaller settings have attacks with fewer steps than the paper's
@@ -121,8 +127,9 @@ def sections(table: Table, heads: Mapping[str, str]) -> list[Section]:
     ]
     paper = Section(
         "Right answers here and in the paper",
-        "Right answers in % without attack and under the three attacks of the paper's Table 1. The "
-        "attacks here use raw logits; the paper's were probably weaker.",
+        "The table contains the percentage of images that are classified correctly without attack "
+        "and under the three attacks in Table 1 of the paper. Our attacks use raw logits. The "
+        "attacks of the paper were probably weaker.",
         ("trained and read by", *(len(PAPER_COLUMNS) * ("here", "paper"))),
         [(table["method"][i], *papers[i]) for i in indices],
         groups=(("", 1), *((label, 2) for label in labels)),
@@ -133,9 +140,9 @@ def sections(table: Table, heads: Mapping[str, str]) -> list[Section]:
 def _protocol_text(table, history):
     epochs = max(row["epoch"] for row in history)
     return (
-        f"Networks trained by {epochs} epochs of one recipe, means of {table['seeds'][0]} seeds, "
-        f"{table['count'][0]:,} images. The first filters start as thresholds of pixels, except in "
-        "the row named LeNet."
+        f"All networks are trained for {epochs} epochs with the same recipe. The accuracies are "
+        f"means of {table['seeds'][0]} seeds on {table['count'][0]:,} images. The first filters "
+        "are initialized as thresholds for pixels, except in the row named LeNet."
     )
 
 
@@ -147,7 +154,7 @@ def _title(table, heads):
         for name in dict.fromkeys((best, EMPHASIZED, "SIM"))
         if name in worst
     )
-    return f"Right under all of {len(heads) - 2} attacks: {texts}"
+    return f"Images classified correctly under all {len(heads) - 2} attacks: {texts}"
 
 
 def _percent(fraction):

@@ -13,23 +13,26 @@ from zoo.papers.settings import command_options
 
 TITLE = "Prototypical classifiers (Monteiro et al. 2020) and four other defenses under attack"
 SOURCE = (
-    "MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0), attacks that change each pixel by "
-    "at most {:g}."
+    "The data are MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0). The attacks change "
+    "each pixel by at most {:g}."
 )
 
 
 def run(manual_dir: Path, out: Path, settings: Settings = SCALES["full"]) -> dict[str, Any]:
     """Trains and attacks the rows of Table 1, and writes the table, a picture and a page.
 
-    The tables are printed on stdout and progress on stderr. A stopped run resumes from `out`.
+    The tables are printed on stdout and the progress on stderr. A run that was stopped continues if
+    it is started with the same `out`.
 
     Args:
         manual_dir: Folder that holds the four files of MNIST.
         out: Folder of the results.
-        settings: `Settings`; `dataclasses.replace(SCALES["full"], images=500)` changes one of them.
+        settings: `Settings`. For example, `dataclasses.replace(SCALES["full"], images=500)` changes
+            one setting of a scale.
 
     Returns:
-        The content of `figures.json`: the table, its heads, and the history of the trainings.
+        The content of `figures.json`: the table, the headings of its columns, and the history of
+        the trainings.
 
     Raises:
         ValueError: If a file is missing or damaged, or the settings name an unknown row.
@@ -79,5 +82,5 @@ def _run(manual_dir, out, settings):
     for section in sections:
         pages.print_section(section)
     pages.print_files([*paths, page], report.FILES, clock)
-    pages.echo("The networks are .keras files in runs/.", "dim")
+    pages.echo("The networks are stored as .keras files in runs/.", "dim")
     return json.loads((out / report.FIGURES).read_text(encoding="utf-8"))

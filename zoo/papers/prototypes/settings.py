@@ -12,53 +12,55 @@ class Settings(ExperimentSettings):
     """Settings of the trainings and of the attacks.
 
     Attributes:
-        training_images: Number of training images, from the first. None: all images.
-        images: Number of test images to attack, from the first. None: all.
-        epochs: Epochs of each training.
-        batch_size: Images in a batch.
+        training_images: Number of training images. The first images are used. None: all images.
+        images: Number of test images to attack. The first images are used. None: all images.
+        epochs: Number of epochs per training.
+        batch_size: Number of images in a batch.
         learning_rate: Largest learning rate.
-        precision: Keras's dtype policy of the trainings. Attacks are on float32 networks.
-        width: Number of filters of the network's first convolution.
+        precision: Keras dtype policy of the trainings. The attacked networks use float32.
+        width: Number of filters in the first convolution of the network.
         epsilon: Largest change of a pixel in the attacks.
-        attack_steps: Steps of the attack in training.
-        short, long: Steps of the two PGD attacks; `long` is also the number of steps of APGD.
-        restarts: Restarts of APGD on the margin.
-        targets: Targets of the targeted APGD.
-        queries: Queries of the Square attack, which uses no gradients.
-        images_per_run: Images attacked in one run.
-        seeds: Number of trainings of each kind.
-        rows: Rows of the table, names of `methods.ROWS`. None: all rows.
+        attack_steps: Number of steps of the attack in training.
+        short, long: Numbers of steps of the two PGD attacks. `long` is also the number of steps of
+            APGD.
+        restarts: Number of restarts of APGD on the margin.
+        targets: Number of target classes of the targeted APGD.
+        queries: Number of queries of the Square attack, which uses no gradients.
+        images_per_run: Number of images that a run attacks.
+        seeds: Number of trainings of each kind, with different seeds.
+        rows: Names of the rows of the table, from `methods.ROWS`. None: all rows.
     """
 
-    training_images: int | None = setting("Images to train on.", minimum=1, none="all")
+    training_images: int | None = setting("Number of training images.", minimum=1, none="all")
     images: int | None = setting(
-        "Test images to attack, the first ones; 1,000 leave an uncertainty of 2 to 3 points.",
+        "Number of test images to attack, from the first image. With 1,000 images the accuracy is "
+        "uncertain by 2 to 3 points.",
         minimum=1,
         none="all",
     )
-    epochs: int = setting("Epochs of each training.", minimum=1)
-    batch_size: int = setting("Images in a batch.", minimum=1, default=128)
+    epochs: int = setting("Number of epochs per training.", minimum=1)
+    batch_size: int = setting("Number of images in a batch.", minimum=1, default=128)
     learning_rate: float = setting("Largest learning rate.", minimum=0.0, default=1e-3)
     precision: str = setting(
-        "Dtype policy of the training; mixed_bfloat16 takes half the time on a processor with AMX. "
-        "Attacks are on float32 networks.",
+        "Dtype policy of the training. mixed_bfloat16 takes half the time on a processor with AMX. "
+        "The attacked networks always use float32.",
         choices=(FLOAT32, "mixed_bfloat16"),
         default=FLOAT32,
     )
-    width: int = setting("Filters of the first convolution, an even number.", minimum=2)
+    width: int = setting("Number of filters in the first convolution, an even number.", minimum=2)
     epsilon: float = setting(  # Monteiro2020, MNIST
         "Largest change of a pixel in the attacks.", minimum=0.0, default=0.3
     )
-    attack_steps: int = setting("Steps of the attack in training.", minimum=1)
-    short: int = setting("Steps of the shorter PGD attack.", minimum=1)
-    long: int = setting("Steps of the longer PGD attack and of APGD.", minimum=1)
-    restarts: int = setting("Restarts of APGD on the margin.", minimum=1)
-    targets: int = setting("Targets of the targeted APGD.", minimum=1)
-    queries: int = setting("Queries of the Square attack.", minimum=1)
-    images_per_run: int = setting("Images attacked in one run.", minimum=1)
-    seeds: int = setting("Trainings of each kind.", minimum=1)
+    attack_steps: int = setting("Number of steps of the attack in training.", minimum=1)
+    short: int = setting("Number of steps of the shorter PGD attack.", minimum=1)
+    long: int = setting("Number of steps of the longer PGD attack and of APGD.", minimum=1)
+    restarts: int = setting("Number of restarts of APGD on the margin.", minimum=1)
+    targets: int = setting("Number of target classes of the targeted APGD.", minimum=1)
+    queries: int = setting("Number of queries of the Square attack.", minimum=1)
+    images_per_run: int = setting("Number of images that a run attacks.", minimum=1)
+    seeds: int = setting("Number of trainings of each kind.", minimum=1)
     rows: tuple[str, ...] | None = setting(
-        "Row of the table; repeat the option for more rows.",
+        "Row of the table. Repeat the option to compute several rows.",
         option="--row",
         none="all",
         default=None,

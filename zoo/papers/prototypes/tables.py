@@ -1,4 +1,6 @@
-"""Computes Table 1: accuracies with their intervals, and the accuracies of the paper."""
+"""Computes Table 1, which contains accuracies with their intervals and the accuracies of the
+paper.
+"""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +27,10 @@ Table = dict[str, list[Any]]
 
 
 def column_heads(attacks: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the heads of the table's columns of figures.
+    """Returns a dictionary from the table's columns of figures to their headings.
 
     Args:
-        attacks: Attacks by column, `Experiment.attacks`.
+        attacks: Dictionary from columns to attacks, as in `Experiment.attacks`.
     """
     return {
         "clean": "clean",
@@ -38,16 +40,17 @@ def column_heads(attacks: Mapping[str, Any]) -> dict[str, str]:
 
 
 def comparison(sums: Mapping[str, Sequence[Mapping[str, int]]], columns: Iterable[str]) -> Table:
-    """Returns accuracies, one row for each method.
+    """Returns a table of accuracies with one row per method.
 
     Args:
         sums: Output of `Experiment.attack`.
-        columns: Names of the figures, `column_heads`.
+        columns: Names of the figures, the keys of `column_heads`.
 
     Returns:
-        Table, columns by name: `method`, `count`, `seeds`; of each figure `x` the mean over seeds,
-        `x_low` and `x_high`, its 95 % Wilson interval over images, and `x_least` and `x_most`, the
-        extremes over seeds; `x_paper` for the paper's figures; and `not_finite`.
+        Dictionary from names to columns. The columns are `method`, `count`, `seeds`, `not_finite`
+        and six columns for each figure `x`: `x` is the mean over seeds, `x_low` and `x_high` are
+        the bounds of its 95 % Wilson interval over images, `x_least` and `x_most` are the smallest
+        and the largest value of a seed, and `x_paper` is the figure of the paper.
     """
     names = [name for name in ROWS if name in sums]
     counts = [sums[name][0]["count"] for name in names]
@@ -68,8 +71,8 @@ def comparison(sums: Mapping[str, Sequence[Mapping[str, int]]], columns: Iterabl
 
 
 def _summary(right, count):
-    """Returns the mean over seeds, its interval over images, and the extremes over seeds, as
-    fractions.
+    """Returns the mean over seeds, the bounds of its interval over images, and the smallest and the
+    largest value of a seed, as fractions.
     """
     mean = statistics.mean(right)
     interval = stats.binomtest(round(mean), count).proportion_ci(method="wilson")

@@ -1,4 +1,4 @@
-"""Training of the networks of the table. Each network is trained once and saved in a file."""
+"""Trains the networks of the table. Each network is trained once and saved in a file."""
 
 import pathlib
 import shutil
@@ -18,12 +18,13 @@ WARM_UP = 200  # steps, at most a quarter of all steps
 
 
 class Batches(keras.utils.PyDataset):
-    """Batches of all digits, in another order in each epoch.
+    """Batches that contain all digits, in a different order in each epoch.
 
     Args:
         digits: `Digits`.
-        size: Number of digits in a batch. Remaining digits are not used in the epoch.
-        seed: Seed of the orders.
+        size: Number of digits in a batch. Digits that do not fill a batch are not used in the
+            epoch.
+        seed: Seed that determines the orders.
     """
 
     def __init__(self, digits: Digits, size: int, seed: int):
@@ -32,7 +33,9 @@ class Batches(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch, which determines the order. A resumed `fit` sets this number."""
+        """Number of the epoch. The order of the digits depends on this number. A resumed `fit` sets
+        this number.
+        """
         return self._epoch
 
     @epoch.setter
@@ -54,12 +57,12 @@ class Batches(keras.utils.PyDataset):
 
 
 class Trainings:
-    """Trained networks of the table, in files.
+    """Trains the networks of the table, stores them in files and loads them.
 
     Args:
         digits: `Digits`.
-        path_of: Function that returns the path of the network of settings. The checkpoint of its
-            training is in a folder of the same name without the suffix.
+        path_of: Function from settings to the path of the trained network. During the training, the
+            checkpoint is in a folder with the same name without the suffix.
     """
 
     def __init__(self, digits: Digits, path_of: Callable[[Mapping[str, Any]], pathlib.Path]):
@@ -67,11 +70,12 @@ class Trainings:
         self._latest = None, None  # settings and network
 
     def run(self, settings: Mapping[str, Any]) -> list[dict[str, float]]:
-        """Trains a network, from its checkpoint if there is one, and saves it.
+        """Trains a network and saves it. The training continues from a checkpoint if a checkpoint
+        exists.
 
         Args:
-            settings: Dict of `training`, `network`, `epochs`, `batch`, `learning_rate`, `width`,
-                `seed`, `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
+            settings: Dictionary with `training`, `network`, `epochs`, `batch`, `learning_rate`,
+                `width`, `seed`, `precision`, `epsilon`, `attack_steps` and `ramp_epochs`.
 
         Returns:
             Loss and metrics of each epoch.
@@ -94,13 +98,15 @@ class Trainings:
         return result.history
 
     def network(self, settings: Mapping[str, Any]):
-        """Returns the trained network."""
+        """Returns the trained network, with its adversarial training."""
         if self._latest[0] != settings:
             self._latest = settings, keras.saving.load_model(self.path_of(settings))
         return self._latest[1]
 
     def classifier(self, settings: Mapping[str, Any]):
-        """Returns the trained `PrototypicalClassifier` in float32, for any policy of training."""
+        """Returns the trained `PrototypicalClassifier` in float32, also if it was trained with
+        another dtype policy.
+        """
         model = self.network(settings)
         trained = model if settings["training"] == UNDEFENDED else model.classifier
         classifier = network(*(settings[name] for name in ARCHITECTURE))

@@ -13,30 +13,31 @@ WINDOW = 512  # time steps of a window of walking
 EEG_BLOCKS = 2  # the first and the last half of a person's trials
 DIEM_WINDOW = 810  # 27 s at 30 Hz, the fixed length in Abdelwahab2019
 GAZECOM_WINDOW, GAZECOM_RATE_HZ = 1024, 250  # 4.1 s
-# Our interpretation of how DIEM was recorded (Mital2011): 1280 x 960 pixels, 40 cm wide, from 90
-# cm.
+# Our interpretation of how DIEM was recorded (Mital2011): a screen with 1280 x 960 pixels and a
+# width of 40 cm, seen from a distance of 90 cm.
 SCREEN_PIXELS, SCREEN_M, DISTANCE_M = np.array([1280.0, 960.0]), 0.4, 0.9
 OVERFLOW = 3000.0  # pixels; the tracker writes 3270 where it has no position
 MAX_LOST = 0.5  # recordings in which a larger fraction is lost are left out
 PAPER_DATA = "the paper's own data"
 PART_OF_PAPER_DATA = "a part of the paper's data"
-SIMILAR_DATA = "similar to the paper's data, so that figures cannot be compared"
-OTHER_DATA = "of a kind that the paper does not have"
+SIMILAR_DATA = "similar to the paper's data, but the figures cannot be compared"
+OTHER_DATA = "of a kind that the paper does not use"
 EEG_DESCRIPTION = (
-    "EEG (Begleiter1999; acknowledgment asked for): trials of one second, 64 channels at 256 Hz, "
-    "of one sitting."
+    "The data are EEG trials (Begleiter1999, who asks for an acknowledgment). A trial has 64 "
+    "channels and takes one second at 256 Hz. All trials of a person are from the same sitting."
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class DataSet:
-    """A data set of a domain.
+    """A data set with recordings of a domain, such as gait.
 
     Attributes:
         name: Name of the builder with its config.
-        description: Data and license, a sentence.
+        description: Text that describes the data and names their license.
         arrays_of: Function that turns records into the arguments of `recordings.make_recordings`.
-        relation: Relation to the paper's data: `PAPER_DATA`, `SIMILAR_DATA` or `OTHER_DATA`.
+        relation: How the data set is related to the data of the paper: `PAPER_DATA`, `SIMILAR_DATA`
+            or `OTHER_DATA`.
         people: Number of people in the paper, or None if the paper does not use this data set.
     """
 
@@ -49,13 +50,13 @@ class DataSet:
 
 @dataclasses.dataclass(frozen=True)
 class DomainData:
-    """Recordings of a domain, read from an archive.
+    """Recordings of a domain that were read from an archive.
 
     Attributes:
-        arrays: Arguments of `recordings.make_recordings`, by name.
-        source: Data and license, a sentence.
-        relation: Relation to the paper's data, a few words.
-        people: Number of people in the paper, or None.
+        arrays: Dictionary with the arguments of `recordings.make_recordings`.
+        source: Text that describes the data and names their license.
+        relation: Words that say how the data are related to the data of the paper.
+        people: Number of people in the paper, or None if the paper does not use this data set.
     """
 
     arrays: dict[str, Any]
@@ -65,18 +66,18 @@ class DomainData:
 
 
 def read(domain: str, manual_dir: Path, data_dir: Path | None = None) -> DomainData:
-    """Reads the recordings of a domain from the first of its data sets that has an archive.
+    """Reads the recordings of a domain from the first data set whose archive is found.
 
-    The paper's own data set is tried first.
+    The data set of the paper is tried first.
 
     Args:
         domain: A key of `DATA_SETS`.
         manual_dir: Folder that holds archives.
-        data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
+        data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
-        ValueError: If the folder has no archive of the domain, or an archive is wrong.
+        ValueError: If the folder contains no archive for the domain, or an archive is wrong.
     """
     require_packages()
     from tfds_builders.common.errors import MissingArchiveError
@@ -102,7 +103,7 @@ def _relation(data_set, arrays):
 
 
 def ltmm_arrays(records):
-    """Returns the arrays of recordings of everyday life. Each day is a block."""
+    """Returns the arrays of LTMM, recordings of everyday life. Each day is a block."""
     return {
         "signals": [record["sequence"] for record in records],
         "subjects": _texts(records, "subject"),
@@ -112,7 +113,9 @@ def ltmm_arrays(records):
 
 
 def ipol_arrays(records):
-    """Returns windows between the first and the last step of a walk, without standing still."""
+    """Returns windows of walks between the first and the last step. Parts in which the person
+    stands still before and after are removed.
+    """
     windows = _Windows(WINDOW)
     for record in records:
         steps = np.concatenate([record["left_steps"], record["right_steps"]])
@@ -122,7 +125,7 @@ def ipol_arrays(records):
 
 
 def phone_arrays(records):
-    """Returns windows of walks with a phone in the pocket. Each walk is a block."""
+    """Returns windows of walks that a phone in the pocket recorded. Each walk is a block."""
     windows = _Windows(WINDOW)
     for record in records:
         windows.add(record["subject"].decode(), int(record["walk"]), record["sequence"])
@@ -130,7 +133,9 @@ def phone_arrays(records):
 
 
 def eeg_arrays(records):
-    """Returns trials of EEG. The first and the last half of a person's trials are the blocks."""
+    """Returns EEG trials. The first half of a person's trials is one block, and the last half is
+    another block.
+    """
     subjects = np.array(_texts(records, "subject"))
     trials = np.array([int(record["trial"]) for record in records])
     blocks = np.zeros(len(records), int)
@@ -148,7 +153,9 @@ def eeg_arrays(records):
 
 
 def diem_arrays(records):
-    """Returns windows of both eyes and pupils, and the mean of both eyes in degrees as gaze."""
+    """Returns windows with the positions and the pupils of both eyes. The gaze is the mean position
+    of the two eyes in degrees.
+    """
     films = _ranks(_texts(records, "video"))
     windows = _Windows(DIEM_WINDOW)
     for record, film in zip(records, films, strict=True):
@@ -167,7 +174,7 @@ def diem_arrays(records):
 
 
 def gazecom_arrays(records):
-    """Returns windows of the eye's position in degrees."""
+    """Returns windows with the position of one eye in degrees."""
     films = _ranks(_texts(records, "movie"))
     windows = _Windows(GAZECOM_WINDOW)
     for record, film in zip(records, films, strict=True):
@@ -181,7 +188,7 @@ def gazecom_arrays(records):
 
 
 class _Windows:
-    """Adjacent windows of recordings."""
+    """Cuts recordings into adjacent windows and collects the windows."""
 
     def __init__(self, length):
         self.length, self.gaze = length, []
@@ -230,16 +237,16 @@ DATA_SETS = {
     "eyes": (
         DataSet(
             "diem_gaze/all",
-            "DIEM (Mital2011; CC BY-NC-SA 3.0): both eyes and pupils in films at 30 Hz, windows of "
-            "27 s.",
+            "The data are DIEM (Mital2011; CC BY-NC-SA 3.0), positions and pupils of both eyes "
+            "during films at 30 Hz, in windows of 27 s.",
             diem_arrays,
             PAPER_DATA,
             people=210,
         ),
         DataSet(
             "gazecom_gaze/uniform",
-            "GazeCom (Dorr2010; license not stated): one eye in movies at 250 Hz, windows "
-            "of 4.1 s.",
+            "The data are GazeCom (Dorr2010; no license is stated), positions of one eye during "
+            "movies at 250 Hz, in windows of 4.1 s.",
             gazecom_arrays,
             SIMILAR_DATA,
         ),
@@ -247,15 +254,17 @@ DATA_SETS = {
     "gait": (
         DataSet(
             "ltmm_gait/active30",
-            "LTMM (Weiss2013; ODC-By 1.0): the 30 most active minutes of three days at 100 Hz.",
+            "The data are LTMM (Weiss2013; ODC-By 1.0), the 30 most active minutes of three days "
+            "at 100 Hz.",
             ltmm_arrays,
             PAPER_DATA,
             people=71,
         ),
         DataSet(
             "ipol_gait/left_foot",
-            "Walks of the gait archive (Truong2019; CC BY-NC-SA): a sensor on the left foot at "
-            "100 Hz, windows of 5.12 s, two walks in one visit of each person.",
+            "The data are walks of the gait archive (Truong2019; CC BY-NC-SA), recorded by a "
+            "sensor on the left foot at 100 Hz, in windows of 5.12 s. Each person made two walks "
+            "in one visit.",
             ipol_arrays,
             SIMILAR_DATA,
         ),
@@ -267,8 +276,9 @@ DATA_SETS = {
     "phone": (
         DataSet(
             "gaitauth_walks/uniform50",
-            "Walks with a phone in the pocket (Hoang2015; for research only): acceleration at 50 "
-            "Hz, windows of 10.24 s, one sitting of each person.",
+            "The data are accelerations of a phone in the pocket during walks (Hoang2015; for "
+            "research only) at 50 Hz, in windows of 10.24 s. All walks of a person are from the "
+            "same sitting.",
             phone_arrays,
             OTHER_DATA,
         ),

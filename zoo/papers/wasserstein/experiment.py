@@ -1,4 +1,6 @@
-"""Comparison of methods in three stages: choose settings, compare methods, evaluate divergences."""
+"""Compares methods in three stages: chooses settings, compares methods, and evaluates
+divergences.
+"""
 
 import dataclasses
 import re
@@ -25,7 +27,7 @@ class Choice:
 
     Attributes:
         settings: Settings of the best run.
-        validation: Area under the ROC curve of all pairs of recordings of the validation people.
+        validation: Area under the ROC curve over all pairs of recordings by validation people.
         candidates: Number of candidate settings.
     """
 
@@ -35,7 +37,7 @@ class Choice:
 
 
 class Experiment:
-    """The comparison of Abdelwahab2019 on some recordings.
+    """Comparison of methods as in Abdelwahab2019.
 
     Args:
         division: `Division`.
@@ -43,7 +45,7 @@ class Experiment:
         settings: `Settings`.
 
     Raises:
-        SettingError: If the recordings do not allow a method of the settings.
+        SettingError: If the settings name a method that cannot be run on the recordings.
     """
 
     def __init__(self, division: Division, runs: Runs, settings: Settings):
@@ -55,12 +57,13 @@ class Experiment:
         )
 
     def choose(self) -> dict[str, Choice]:
-        """Chooses the settings of each method from its grid, on the people of validation.
+        """Chooses the settings of each method from its grid by the figures on the validation
+        people.
 
-        The best run is also the run of the first seed in the comparison.
+        The best run is used again in the comparison, as the run of the first seed.
 
         Returns:
-            Dict of `Choice` by method.
+            Dictionary from methods to `Choice`.
         """
         grids = {name: self.grid(name) for name in self.names}
         plan = [settings for grid in grids.values() for settings in grid]
@@ -74,9 +77,10 @@ class Experiment:
             choices: Output of `choose`.
 
         Returns:
-            Dict by method, the methods without training first. Each value has one dict for each
-            seed: `figures` and `scores`, see `measurements.measure`. The dict of the first seed
-            also has `after`, and `before` for trained methods, see `measurements.drawing_data`.
+            Dictionary from methods to lists with one dictionary per seed. The methods without
+            training are first. A dictionary contains `figures` and `scores`, see
+            `measurements.measure`. The dictionary of the first seed also contains `after`, and for
+            trained methods `before`, see `measurements.drawing_data`.
         """
         trainings = {
             name: [{**choices[name].settings, "seed": seed} for seed in range(self.settings.seeds)]
@@ -95,13 +99,13 @@ class Experiment:
         return {name: [next(results) for _ in runs] for name, runs in tests.items() if runs}
 
     def compare_divergences(self, choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
-        """Evaluates QP-WL's embeddings with the divergences against which the paper argues.
+        """Evaluates QP-WL's embeddings with divergences that are worse according to the paper.
 
         Args:
             choices: Output of `choose`.
 
         Returns:
-            A dict for each seed, see `measurements.compare_divergences`.
+            A dictionary for each seed, see `measurements.compare_divergences`.
         """
         compared = [self.settings.divergence_people, self.settings.divergence_recordings]
         plan = [
@@ -114,7 +118,7 @@ class Experiment:
         return self.runs.make(plan, self._measure_divergences, "3/3 try divergences, runs")
 
     def grid(self, name: str) -> list[dict[str, Any]]:
-        """Returns the settings of the candidate trainings of a method."""
+        """Returns the candidate settings with which a method is trained."""
         method = METHODS[name]
         penalties = self.settings.slope_l2 if method.aggregation else (0.0,)
         scales = self.settings.loss_scales or method.scales
@@ -129,7 +133,8 @@ class Experiment:
 
     def _training_settings(self, name, **values):
         settings = self.settings
-        # files of runs are named by a digest of these keys: 16 knots stay without a key
+        # The name of a run's file contains a digest of these keys, so the default of 16 knots adds
+        # no key.
         knots = {} if settings.knots == KNOTS else {"knots": settings.knots}
         return {
             "name": f"train_{_file_name(name)}",
@@ -196,5 +201,5 @@ class Experiment:
 
 
 def _file_name(method):
-    """Returns the name of a method in letters that every file system accepts."""
+    """Converts the name of a method to letters that every file system accepts."""
     return re.sub("[^a-z0-9]+", "_", method.lower().replace("ä", "ae")).strip("_")

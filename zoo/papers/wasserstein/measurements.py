@@ -1,4 +1,6 @@
-"""Computes figures of the distances between recordings of people who were not used in training."""
+"""Computes figures from the distances between recordings by people who were not used in
+training.
+"""
 
 from typing import Any
 
@@ -18,7 +20,7 @@ FILTERS_PER_CALL = 2**17  # pairs of filters whose divergence is computed in one
 
 
 def strict_trials(recordings: Recordings, distances: np.ndarray | None = None) -> trials.Trials:
-    """Returns trials that compare each recording of a person's last block with all earlier
+    """Returns trials that compare each recording in a person's last block with all earlier
     recordings.
 
     Args:
@@ -31,14 +33,16 @@ def strict_trials(recordings: Recordings, distances: np.ndarray | None = None) -
 
 
 def measure(distances: np.ndarray, recordings: Recordings) -> dict[str, Any]:
-    """Evaluates distances by the paper's protocol, and scores the stricter trials.
+    """Evaluates distances with the paper's protocol, and computes the scores of the stricter
+    trials.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
         recordings: `Recordings`.
 
     Returns:
-        Dict of `figures`, records of `evaluation.paper_protocol`, and `scores` of `strict_trials`.
+        Dictionary with `figures`, the result of `evaluation.paper_protocol`, and `scores`, the
+        scores of `strict_trials`.
     """
     figures = protocol.paper_protocol(distances, recordings.subjects, seed=SEED)
     return {"figures": figures, "scores": _rounded(strict_trials(recordings, distances).scores)}
@@ -47,17 +51,19 @@ def measure(distances: np.ndarray, recordings: Recordings) -> dict[str, Any]:
 def drawing_data(
     distances: np.ndarray, lengths: np.ndarray, recordings: Recordings
 ) -> dict[str, Any]:
-    """Returns the data of the pictures of one seed: scores of the paper's trials and distances.
+    """Returns the data that the pictures of one seed need.
 
     Args:
-        distances: Distances between all recordings, by which the trials are scored.
-        lengths: The distances, made 0 between equal embeddings (`Method.lengths`).
+        distances: Distances between all recordings. The distances are the scores of the trials.
+        lengths: The distances after `Method.lengths`, which makes the distance between equal
+            embeddings 0.
         recordings: `Recordings`.
 
     Returns:
-        Dict of `draws`, for each random draw the scores of the paper's verification with five
-        recordings observed; `spread`, see `spread`; `map`, coordinates in the plane of the first
-        people's recordings; and `mapped`, the person of each of them.
+        Dictionary with the following entries. `draws` contains for each random draw the scores of
+        the paper's verification with five observed recordings. `spread` is the result of the
+        function `spread`. `map` contains coordinates in the plane for recordings of the first
+        people, and `mapped` contains the person of each of these recordings.
     """
     draws = splits.random_enrollments(recordings.subjects, observed=OBSERVED, seed=SEED)
     rows = first_recordings(recordings, MAPPED_PEOPLE, MAPPED_RECORDINGS)
@@ -73,16 +79,17 @@ def drawing_data(
 
 
 def spread(distances: np.ndarray, subjects: np.ndarray) -> dict[str, Any]:
-    """Returns quantiles of the distances within and between people, scaled so that the median
-    distance between people is 1.
+    """Returns quantiles of the distances within people and of the distances between people. The
+    distances are divided by the median distance between people.
 
     Args:
         distances: Distances between all recordings.
         subjects: Person of each recording.
 
     Returns:
-        Dict of `same` and `other`, quantiles at `QUANTILES`, and `separated`, the probability that
-        a distance within a person is smaller than a distance between people.
+        Dictionary with `same` (within people) and `other` (between people), quantiles at
+        `QUANTILES`, and `separated`, the probability that a distance within a person is smaller
+        than a distance between two people.
     """
     values, is_genuine = _pairs(distances, subjects)
     unit = np.median(values[~is_genuine])
@@ -95,18 +102,18 @@ def spread(distances: np.ndarray, subjects: np.ndarray) -> dict[str, Any]:
 
 
 def auc_of_pairs(distances: np.ndarray, subjects: np.ndarray) -> float:
-    """Computes the area under the ROC curve of all pairs of recordings."""
+    """Computes the area under the ROC curve over all pairs of recordings."""
     return evaluation.verification(*_pairs(distances, subjects)).auc
 
 
 def first_recordings(recordings: Recordings, people: int, count: int) -> np.ndarray:
-    """Returns the indices of the first recordings of the first people who have enough recordings
-    for the protocol.
+    """Selects the first people who have enough recordings for the protocol, and returns the indices
+    of their first recordings.
 
     Args:
         recordings: `Recordings`.
         people: Number of people.
-        count: Number of recordings of each person.
+        count: Number of recordings per person.
     """
     names, counts = np.unique(recordings.subjects, return_counts=True)
     names = names[counts > OBSERVED][:people]
@@ -116,17 +123,20 @@ def first_recordings(recordings: Recordings, people: int, count: int) -> np.ndar
 def compare_divergences(z: np.ndarray, metric: Distance, recordings: Recordings) -> dict[str, Any]:
     """Evaluates quantile embeddings by the Wasserstein distance and by two divergences.
 
-    The paper argues against the Jensen-Shannon and Kullback-Leibler divergences. Infinite
-    divergences count as equal to each other and larger than all finite ones.
+    According to the paper, the Jensen-Shannon and Kullback-Leibler divergences are worse. All
+    infinite divergences are replaced by the same number, which is larger than all finite
+    divergences.
 
     Args:
-        z: Quantile embeddings, shape `(recordings, filters + 1, knots)`; the last row is the knots.
+        z: Quantile embeddings, shape `(recordings, filters + 1, knots)`. The last row of an
+            embedding contains the knots.
         metric: The Wasserstein distance.
-        recordings: `Recordings` of these embeddings.
+        recordings: `Recordings` from which the embeddings were computed.
 
     Returns:
-        Dict by the name of the divergence: `figures`, records of `evaluation.paper_protocol`, and
-        `infinite`, the fraction of pairs of recordings with an infinite divergence.
+        Dictionary from the name of a divergence to `figures`, the result of
+        `evaluation.paper_protocol`, and `infinite`, the fraction of all pairs that have an infinite
+        divergence.
     """
     values, knots = z[:, :-1].astype(np.float64), z[0, -1]
     tables = {
@@ -151,7 +161,7 @@ def _kullback_leibler_sum(x, y, knots):
 
 
 def _divergences(values, knots, divergence):
-    """Computes divergences between all pairs of embeddings, with observed embeddings as rows."""
+    """Computes the divergences between all pairs of embeddings. Observed embeddings are rows."""
     rows = max(1, FILTERS_PER_CALL // (len(values) * values.shape[1]))
     blocks = [
         divergence(values[i : i + rows, None], values[None], knots)
@@ -161,8 +171,8 @@ def _divergences(values, knots, divergence):
 
 
 def _pairs(distances, subjects):
-    """Returns the distances of all pairs of recordings, and whether both recordings are from one
-    person.
+    """Returns the distance of each pair of recordings, and whether the two recordings are from the
+    same person.
     """
     first, second = np.triu_indices(len(subjects), k=1)
     return distances[first, second], subjects[first] == subjects[second]

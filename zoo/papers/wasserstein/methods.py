@@ -1,4 +1,4 @@
-"""The methods of Abdelwahab2019, section 5.3: networks, losses and distances."""
+"""Defines the methods in Abdelwahab2019, section 5.3, by their networks, losses and distances."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,12 +19,13 @@ KNOTS = 16  # default of `models.sequence_encoder`
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A method of the comparison.
+    """A method, which combines a network, a loss and a distance.
 
     Attributes:
-        aggregation: Same as in `keras_dml.models.sequence_encoder`; empty for another network.
+        aggregation: Same as in `keras_dml.models.sequence_encoder`. The attribute is empty if the
+            method uses another network.
         loss: `"wasserstein"`, `"n_pair"` or `"softmax"`.
-        scales: Candidates of the factor on the distances, or on the cosines.
+        scales: Candidate factors by which the loss multiplies distances or cosines.
         reads: Attribute of the recordings that the network takes: `SIGNALS`, `GAZE` or
             `VELOCITIES`.
     """
@@ -36,14 +37,17 @@ class Method:
 
     @property
     def distance(self) -> distances.Distance:
-        """Distance between two embeddings in the test: Wasserstein, or the negative cosine."""
+        """Distance between two embeddings in the test, the Wasserstein distance or the negative
+        cosine.
+        """
         return distances.Wasserstein(1) if self.loss == "wasserstein" else distances.Cosine()
 
     def lengths(self, table: np.ndarray) -> np.ndarray:
-        """Returns distances that are 0 between equal embeddings: chords for negative cosines.
+        """Returns distances that are 0 between equal embeddings. Negative cosines are converted to
+        lengths of chords.
 
         Args:
-            table: Distances by `distance`.
+            table: Distances that `distance` computed.
         """
         return table if self.loss == "wasserstein" else np.sqrt(np.maximum(2 + 2 * table, 0))
 
@@ -59,10 +63,11 @@ METHODS = {
 
 
 def applicable_methods(recordings) -> tuple[str, ...]:
-    """Returns the names of the methods that can be run on some recordings.
+    """Returns the names of the methods that can be run on the recordings.
 
-    Recordings of the gaze add the network of Jaeger2019; recordings with more channels than the
-    gaze also add QP-WL on the gaze alone.
+    If the recordings contain the gaze, the result includes the network of Jaeger2019. If the
+    recordings contain more channels than the gaze, the result also includes QP-WL on the gaze
+    alone.
 
     Args:
         recordings: `Recordings`.
@@ -75,7 +80,8 @@ def applicable_methods(recordings) -> tuple[str, ...]:
 
 
 def selected_methods(recordings, names: Iterable[str] | None) -> tuple[str, ...]:
-    """Returns the names of the methods to run: QP-WL and the methods that settings name.
+    """Returns the names of the methods to run. The result consists of QP-WL and the methods that
+    the settings name.
 
     Args:
         recordings: `Recordings`.
@@ -91,19 +97,21 @@ def selected_methods(recordings, names: Iterable[str] | None) -> tuple[str, ...]
         if name not in applicable:
             raise SettingError(
                 "methods",
-                f"Received {name!r}; these recordings allow {', '.join(map(repr, applicable))}.",
+                f"Received {name!r}. On these recordings, give one of "
+                f"{', '.join(map(repr, applicable))}.",
             )
     return tuple(name for name in applicable if name == QP_WL or name in names)
 
 
 def untrained_encoder(method: Method, signals: Sequence[np.ndarray], settings: Mapping[str, Any]):
-    """Returns the untrained encoder of a method, which normalizes channels with the statistics of
+    """Returns the untrained encoder of a method. The encoder normalizes channels with statistics of
     the recordings.
 
     Args:
         method: A `Method` with an aggregation.
         signals: Arrays `(time_i, channels)`.
-        settings: Dict of `seed`, `size`, `halvings`, `slope_l2` and, if it is not 16, `knots`.
+        settings: Dictionary with `seed`, `size`, `halvings`, `slope_l2` and, if it is not 16,
+            `knots`.
     """
     keras.utils.set_random_seed(settings["seed"])
     model = models.sequence_encoder(
@@ -121,13 +129,13 @@ def untrained_encoder(method: Method, signals: Sequence[np.ndarray], settings: M
 
 
 def model_and_loss(method: Method, encoder, classes: int, scale: float):
-    """Returns the model to train, which shares its weights with an encoder, and its loss.
+    """Returns the model to train, and its loss. The model shares its weights with the encoder.
 
     Args:
         method: A `Method` with an aggregation.
         encoder: Output of `untrained_encoder`.
         classes: Number of people.
-        scale: Factor on the distances or the cosines.
+        scale: Factor by which the loss multiplies distances or cosines.
     """
     if method.loss == "wasserstein":
         return encoder, losses.WassersteinLoss(scale=scale)
@@ -138,10 +146,11 @@ def model_and_loss(method: Method, encoder, classes: int, scale: float):
 
 
 def log_euclidean(signals: Sequence[np.ndarray]):
-    """Returns a model without trained weights: the matrix logarithm of the channels' covariance.
+    """Returns a model without trained weights, which computes the matrix logarithm of the channels'
+    covariance.
 
     Args:
-        signals: Arrays `(time_i, channels)`, by which channels are normalized.
+        signals: Arrays `(time_i, channels)`. Their statistics normalize the channels.
     """
     normalization = layers.ChannelNormalization()
     normalization.adapt(signals)

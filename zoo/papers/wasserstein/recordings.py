@@ -1,4 +1,4 @@
-"""Recordings of people, and their division into training, validation and test."""
+"""Defines recordings of people, and divides them into training, validation and test."""
 
 import dataclasses
 import hashlib
@@ -18,16 +18,18 @@ MIN_PEOPLE = 16
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recordings:
-    """Recordings of people. Each attribute except the last two has one entry per recording.
+    """Recordings of people. Each attribute except `rate_hz` and `films` has one entry per
+    recording.
 
     Attributes:
         signals: Arrays `(time_i, channels)`, float32, in the units of the sensor.
-        subjects: Person, strings.
-        blocks: Number of the walk, day or film that the recording belongs to, in order of time.
-            The stricter trials observe the last block of a person.
-        gaze: Arrays `(time_i, 2)` of equal length in degrees for eye movements, otherwise None.
-        rate_hz: Steps per second.
-        films: Whether blocks are films, which several people saw.
+        subjects: Names of the people, strings.
+        blocks: Number of the walk, day or film that the recording belongs to, in order of time. In
+            the stricter trials, the recordings of a person's last block are observed.
+        gaze: For eye movements, positions of the gaze in degrees, arrays `(time_i, 2)` of equal
+            length. Otherwise None.
+        rate_hz: Time steps per second.
+        films: Whether the blocks are films. Several people watched the same film.
     """
 
     signals: list[np.ndarray]
@@ -52,14 +54,15 @@ class Recordings:
 
     @property
     def velocities(self) -> list[np.ndarray]:
-        """Angular velocities of the gaze, `(time_i, 2)` in degrees per millisecond. The velocity at
-        the first step is 0."""
+        """Angular velocities of the gaze in degrees per millisecond, arrays `(time_i, 2)`. The
+        velocity at the first step is 0.
+        """
         steps = (np.diff(gaze, axis=0, prepend=gaze[:1]) for gaze in self.gaze)
         return [(step * self.rate_hz / 1000).astype(np.float32) for step in steps]
 
     @property
     def digest(self) -> str:
-        """Digest of all recordings, which is part of the settings of a run."""
+        """Digest of all recordings. The settings of a run contain the digest."""
         content = hashlib.sha256()
         for array in (*self.signals, *(self.gaze or ()), self.blocks.astype("<i8")):
             content.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
@@ -78,7 +81,7 @@ class Recordings:
         )
 
     def of_people(self, people: Iterable[str]) -> "Recordings":
-        """Returns the recordings of some people."""
+        """Returns the recordings of the given people."""
         return self.select(np.isin(self.subjects, list(people)))
 
 
@@ -87,9 +90,9 @@ class Division:
     """Recordings of three disjoint groups of people.
 
     Attributes:
-        train: Recordings for the training of networks.
-        validation: Recordings for the choice of settings.
-        test: Recordings for the comparison of methods.
+        train: Recordings on which networks are trained.
+        validation: Recordings on which settings are chosen.
+        test: Recordings on which methods are compared.
     """
 
     train: Recordings
@@ -111,8 +114,8 @@ def make_recordings(
         signals, subjects, blocks, rate_hz, gaze, films: Same as the attributes of `Recordings`.
 
     Raises:
-        ValueError: If the list is empty, the numbers of entries differ, a signal is not finite or
-            has another number of channels, or the lengths of the gaze differ.
+        ValueError: If there are no signals, the numbers of entries differ, a signal is not finite,
+            the numbers of channels differ, or the lengths of the gaze differ.
     """
     signals = [np.asarray(signal, np.float32) for signal in signals]
     counts = {"signals": len(signals), "subjects": len(subjects), "blocks": len(blocks)}
@@ -121,8 +124,8 @@ def make_recordings(
         counts["gaze"] = len(gaze)
     if len(set(counts.values())) > 1 or not signals:
         raise ValueError(
-            f"Received {counts}. Signals, subjects, blocks and gaze need one entry for each "
-            "recording, and at least one recording."
+            f"Received {counts}. At least one recording is expected, with one entry per recording "
+            "in signals, subjects, blocks and gaze."
         )
     for i, signal in enumerate(signals):
         if (
@@ -131,31 +134,31 @@ def make_recordings(
             or not np.isfinite(signal).all()
         ):
             raise ValueError(
-                f"Recording {i} has shape {signal.shape}, or values that are not finite. Signals "
-                "must be finite, of shape (time, channels) with the same channels: leave this "
-                "recording out."
+                f"Recording {i} has shape {signal.shape} or contains values that are not finite. "
+                "Finite signals of shape (time, channels) with the same channels are expected. "
+                "Leave this recording out."
             )
     if gaze is not None and len({positions.shape for positions in gaze}) > 1:
         raise ValueError(
-            "Received gaze of different lengths. Cut it into windows of one length, in degrees."
+            "Received gaze of different lengths. Arrays of one length, in degrees, are expected. "
+            "Cut the recordings into windows of one length."
         )
     subjects = np.asarray(subjects).astype(str)
     return Recordings(signals, subjects, np.asarray(blocks, np.int64), rate_hz, gaze, films)
 
 
 def divide(recordings: Recordings, people: int | None = None) -> Division:
-    """Divides people into half for the test and half for training. A fifth of the training half is
-    used to choose settings.
+    """Divides people into a half for the test and a half for training. A fifth of the training half
+    is used to choose settings.
 
-    If there are enough films, the films are divided into halves too, so that training and test
-    share no film
-    (Abdelwahab2019, section 5.2). People with one recording are left out of training and
-    validation, and people with one block are left out of the test.
+    If there are enough films, the films are also divided into halves, so that no film is used for
+    both training and test (Abdelwahab2019, section 5.2). People with only one recording are left
+    out of training and validation, and people with only one block are left out of the test.
 
     Args:
         recordings: `Recordings`.
-        people: Number of people to use, among people with enough recordings in two blocks; None for
-            all people.
+        people: Number of people to use. The people are drawn from all people who have enough
+            recordings in two blocks. None: all people.
 
     Raises:
         ValueError: If there are too few people.
@@ -166,7 +169,10 @@ def divide(recordings: Recordings, people: int | None = None) -> Division:
         testable = [name for name in names if name in testable]
         names = np.random.default_rng(SEED).permutation(testable)[:people]
     if len(names) < 2:
-        raise ValueError(f"Received {len(names)} people; at least {MIN_PEOPLE} are needed.")
+        raise ValueError(
+            f"Received {len(names)} people. At least {MIN_PEOPLE} people are needed. Use more "
+            "recordings."
+        )
     training_people, validation_people, test_people = splits.split_subjects(names, seed=SEED)
     training_part, test_part = recordings, recordings
     if recordings.films and len(np.unique(recordings.blocks)) >= MIN_FILMS:
@@ -186,15 +192,17 @@ def divide(recordings: Recordings, people: int | None = None) -> Division:
             *(len(group.names) for group in groups[1:])
         )
         raise ValueError(
-            f"Received {len(names)} people: {len(train.names)}{counts}, not counting people with "
-            "one recording, or with one block in the test. At least two people are needed in each "
-            f"group; {MIN_PEOPLE} people are enough."
+            f"Received {len(names)} people: {len(train.names)}{counts}. People with only one "
+            "recording are not counted, nor are people with only one block in the test. At least "
+            f"two people are needed in each group. {MIN_PEOPLE} people suffice."
         )
     return Division(*groups)
 
 
 def _people_with_two_blocks(recordings, more_than=OBSERVED):
-    """Returns the people with recordings in two blocks and with more recordings than a number."""
+    """Returns the people who have recordings in at least two blocks and more than `more_than`
+    recordings.
+    """
     return {
         name
         for name in recordings.names

@@ -1,4 +1,4 @@
-"""Pictures and tables of the comparison, as they are written, printed and put on the page."""
+"""Creates the pictures and tables of the comparison for files, for stdout and for the page."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -26,12 +26,12 @@ from zoo.papers.wasserstein.tables import Results, Table, rows_with
 FIGURES = "figures.json"
 FILES = {
     "protocol.png": "verification, identification and imposters, here and in the paper",
-    "roc_paper.png": "ROC and DET curves of the paper's verification",
-    "roc_pooled.png": "ROC and DET curves of all recordings of a last block under one threshold",
+    "roc_paper.png": "ROC and DET curves of verification with the paper's protocol",
+    "roc_pooled.png": "ROC and DET curves of all recordings in last blocks, with one threshold",
     "distances.png": "distances within and between people, before and after training",
     "maps.png": "maps of the embeddings",
     "report.html": "all tables and pictures on one page",
-    FIGURES: "all figures and the chosen settings, for programs",
+    FIGURES: "all figures and the chosen settings as JSON",
 }
 
 
@@ -45,19 +45,20 @@ def write(
     *,
     source: str,
 ) -> tuple[dict[str, Table], list[pathlib.Path]]:
-    """Writes the paper's table and figures for the recordings of a domain, and `figures.json`.
+    """Writes the table and the figures of the paper, computed from the recordings of a domain, and
+    `figures.json`.
 
     Args:
         out: Folder.
         domain: Name of the domain.
-        division: `Division` of the experiment.
+        division: `Division` that the experiment uses.
         choices: Output of `Experiment.choose`.
         results: Output of `Experiment.compare`.
         divergence_results: Output of `Experiment.compare_divergences`.
-        source: Data and license, a sentence.
+        source: Text that describes the data and names their license.
 
     Returns:
-        Dict of the tables by name, and the paths of the files.
+        Dictionary from names to tables, and the paths of the files.
     """
     trials = strict_trials(division.test)
     spread, separated = tables.spread(results)
@@ -68,11 +69,13 @@ def write(
         "settings": tables.settings(choices),
     }
     people = (
-        f"{len(division.test.names)} people never trained on; {len(division.train.names)} others "
-        f"trained, {len(division.validation.names)} chose the settings."
+        f"{len(division.test.names)} people are tested. The networks were trained on "
+        f"{len(division.train.names)} other people, and the settings were chosen on "
+        f"{len(division.validation.names)} other people."
     )
     seeds = len(results[QP_WL])
-    caption = f"{people} {'One seed' if seeds == 1 else f'{seeds} seeds'}. {source}"
+    seed_text = "one seed" if seeds == 1 else f"{seeds} seeds"
+    caption = f"{people} The methods are trained with {seed_text}. {source}"
     pictures = {
         "protocol": (
             reports.protocol_curves(
@@ -81,22 +84,28 @@ def write(
             by_name["protocol"],
         ),
         "roc_paper": (
-            _curves_of_draws(results, f"Five recordings observed, first seed. {caption}"),
+            _curves_of_draws(
+                results, f"Five recordings are observed. Curves of the first seed. {caption}"
+            ),
             None,
         ),
         "roc_pooled": (
             _curves_of_strict_trials(
-                results, trials, f"Each recording of a person's last block. {caption}"
+                results,
+                trials,
+                f"The probes are all recordings in a person's last block. {caption}",
             ),
             by_name["pooled"],
         ),
         "distances": (
             reports.person_distances(
-                spread, title=_spread_title(separated), caption=f"First seed. {caption}"
+                spread,
+                title=_spread_title(separated),
+                caption=f"Distances of the first seed. {caption}",
             ),
             spread,
         ),
-        "maps": (_maps(results, f"First seed. {caption}"), tables.maps(results)),
+        "maps": (_maps(results, f"Maps of the first seed. {caption}"), tables.maps(results)),
     }
     paths = []
     for stem, (figure, table) in pictures.items():
@@ -108,12 +117,12 @@ def write(
 
 
 def sections(by_name: Mapping[str, Table], relation: str, seeds: int) -> list[Section]:
-    """Returns the tables of the page.
+    """Returns the sections of the page, which contain the tables.
 
     Args:
-        by_name: Tables by name, of `write`.
-        relation: Relation of the data to the paper's data, a few words.
-        seeds: Number of seeds of every network.
+        by_name: Dictionary from names to tables, output of `write`.
+        relation: Words that say how the data are related to the data of the paper.
+        seeds: Number of seeds with which each network was trained.
     """
     return [
         _verification_section(by_name["protocol"], relation),
@@ -126,7 +135,7 @@ def sections(by_name: Mapping[str, Table], relation: str, seeds: int) -> list[Se
 
 
 def divergence_sentence(table: Table) -> str:
-    """Returns a sentence about the paper's argument against other divergences.
+    """Returns a sentence that compares the Wasserstein distance with other divergences.
 
     Args:
         table: Output of `tables.divergences`.
@@ -134,16 +143,19 @@ def divergence_sentence(table: Table) -> str:
     areas = dict(zip(table["distance"], table["auc_1"], strict=True))
     infinite = dict(zip(table["distance"], table["infinite"], strict=True))
     return (
-        f"On QP-WL's embeddings with one recording observed, the Wasserstein distance has AUC "
-        f"{areas[WASSERSTEIN]:.4f}, Jensen-Shannon {areas[JENSEN_SHANNON]:.4f} and "
-        f"Kullback-Leibler {areas[KULLBACK_LEIBLER]:.4f}; "
+        "On QP-WL's embeddings with one observed recording, the AUC is "
+        f"{areas[WASSERSTEIN]:.4f} for the Wasserstein distance, "
+        f"{areas[JENSEN_SHANNON]:.4f} for the Jensen-Shannon divergence and "
+        f"{areas[KULLBACK_LEIBLER]:.4f} for the Kullback-Leibler divergence. "
         f"{style.percent(infinite[KULLBACK_LEIBLER])} of all Kullback-Leibler divergences are "
         "infinite."
     )
 
 
 def _curves_of_draws(results: Results, caption: str) -> Figure:
-    """Computes the error curves of the paper's verification, means over draws of recordings."""
+    """Plots the error curves of verification in the paper's protocol, averaged over draws of
+    recordings.
+    """
     methods = {}
     for name, runs in results.items():
         draws = np.array(runs[0]["after"]["draws"])
@@ -153,7 +165,7 @@ def _curves_of_draws(results: Results, caption: str) -> Figure:
 
 
 def _curves_of_strict_trials(results: Results, trials: Trials, caption: str) -> Figure:
-    """Computes the error curves of the stricter trials, as means over seeds."""
+    """Plots the error curves of the stricter trials, averaged over seeds."""
     methods = {
         name: [evaluation.verification(run["scores"], trials.genuine) for run in runs]
         for name, runs in results.items()
@@ -164,13 +176,16 @@ def _curves_of_strict_trials(results: Results, trials: Trials, caption: str) -> 
 def _maps(results: Results, caption: str) -> Figure:
     return reports.embedding_maps(
         tables.maps(results),
-        title="Recordings of some of the tested people; each mark is one person",
-        caption="Classical scaling of the distances to the plane; axes have no unit. " + caption,
+        title="Recordings of some of the tested people, with one kind of mark per person",
+        caption="Classical scaling maps the distances to the plane. The axes have no unit. "
+        + caption,
     )
 
 
 def _protocol_title(table):
-    """Returns a title with the AUC of the best method and of QP-WL with one recording."""
+    """Returns a title that contains the AUC of the best method and the AUC of QP-WL, with one
+    recording.
+    """
     areas = {}
     for i, method in enumerate(table["method"]):
         key = table["protocol"][i], table["metric"][i], table["n"][i]
@@ -178,14 +193,14 @@ def _protocol_title(table):
             areas[method] = table["value"][i]
     best = max(areas, key=areas.get)
     texts = ", ".join(f"{name} {areas[name]:.4f}" for name in dict.fromkeys((best, QP_WL)))
-    return f"AUC of verification by one recording: {texts}"
+    return f"AUC of verification with one recording: {texts}"
 
 
 def _spread_title(separated):
     before, after = (style.percent(separated[stage][QP_WL]) for stage in ("before", "after"))
     return (
-        "A pair of one person is closer than a pair of two people: "
-        f"QP-WL {before} before training, {after} after"
+        "How often two recordings of one person are closer than recordings of two people: QP-WL "
+        f"{before} before training, {after} after"
     )
 
 
@@ -200,16 +215,17 @@ def _verification_section(table, relation):
         if None not in papers:
             rows.append((f"{method}, the paper", *(f"{value:.4f}" for value in papers)))
     text = (
-        f"{table['people'][0]} people whom no network was trained on. Five recordings of each "
-        "person are observed, and the others are enrolled."
+        f"No network was trained on the {table['people'][0]} people of this table. Five recordings "
+        "of each person are observed, and the other recordings are enrolled."
     )
     if any(table["paper"]):
         text += (
-            f" The rows marked as the paper's are its Table 1; the data used here are {relation}."
+            " The rows marked as the paper's contain the figures in Table 1 of the paper. The data "
+            f"of the other rows are {relation}."
         )
     note = (
-        "± is the standard error over ten random draws of recordings, as in the paper. It does not "
-        "say how the figure varies over people."
+        "Numbers after ± are standard errors over ten random draws of recordings, as in the paper. "
+        "They do not describe how the figures vary over people."
     )
     left_out = table["left_out"][0]
     if left_out:
@@ -233,7 +249,7 @@ def _eer_section(table):
         rows.append((method, *cells))
     return Section(
         "EER of verification in %, the paper's protocol",
-        "The trials of the table above. The paper does not print EERs.",
+        "The EERs are from the trials of the table above. The paper does not contain EERs.",
         ("method", *map(str, counts)),
         rows,
         groups=(("", 1), ("number of recordings observed", len(counts))),
@@ -263,10 +279,11 @@ def _identification_section(table):
         groups.append((label, count))
     return Section(
         f"Identification and imposters by {most} recordings in %, the paper's protocol",
-        "The heads of the columns give the fraction of all people who are enrolled. Identification "
-        "accuracy counts people whose nearest enrolled person is themselves. For imposters, half "
-        "of the people are never enrolled: AUC separates them from enrolled people, and "
-        "misidentified are enrolled people whose nearest enrolled person is somebody else.",
+        "The headings of the columns give the fraction of all people who are enrolled. The "
+        "accuracy of identification is the fraction of people whose nearest enrolled template is "
+        "their own. For imposters, half of the people are never enrolled. The AUC describes how "
+        "well imposters are separated from enrolled people. An enrolled person is misidentified if "
+        "the nearest enrolled template is another person's.",
         tuple(columns),
         [tuple(row) for row in rows.values()],
         groups=tuple(group for group in groups if group[1]),
@@ -284,14 +301,14 @@ def _pooled_section(table, seeds):
         rows.append((method, f"{table['auc'][i]:.4f}", eer, difference))
     return Section(
         "Every recording of a last block against all earlier recordings",
-        f"All trials under one threshold, {'one seed' if seeds == 1 else f'{seeds} seeds'}; EER in "
-        "%. These trials are stricter than the paper's: the observed and the enrolled recordings "
-        "are never of the same walk, film or day, or of the same half of a sitting.",
+        f"All trials of {'one seed' if seeds == 1 else f'{seeds} seeds'} use one threshold. EERs "
+        "are in %. The trials are stricter than the trials of the paper: observed and enrolled "
+        "recordings are never from the same walk, film, day or half of a sitting.",
         ("method", "AUC", "EER", "EER of QP-WL minus EER of the method"),
         rows,
-        "Brackets are 95 % intervals of a bootstrap over people and seeds, paired in the last "
-        "column. No network: log-Euclidean distances of the covariances of the channels. "
-        "Untrained: QP-WL with random weights.",
+        "Brackets contain 95 % intervals of a bootstrap over people and seeds. In the last column "
+        'the bootstrap is paired. "No network" compares the covariances of the channels by the '
+        'log-Euclidean distance. "Untrained" is QP-WL with random weights.',
     )
 
 
@@ -305,14 +322,14 @@ def _divergence_section(table):
         rows.append((name, *areas, *rates))
     return Section(
         "Other divergences between QP-WL's embeddings",
-        "QP-WL's embeddings of some of the tested people, compared by the Wasserstein distance, "
-        "which they were trained for, and by the divergences that the paper argues against. The "
-        "paper's protocol with one or five recordings observed.",
+        "QP-WL's embeddings of some of the tested people are compared by the Wasserstein distance, "
+        "for which they were trained, and by the divergences that the paper argues against. The "
+        "figures are from the paper's protocol with one or five observed recordings.",
         ("divergence", *("1 recording", "5 recordings"), "1 recording", "5 recordings", "pairs"),
         rows,
-        "Jensen-Shannon: the sum over filters of the square root, which is a metric. "
-        "Kullback-Leibler: the sum over filters. Infinite divergences count as equal and larger "
-        "than all others.",
+        "For Jensen-Shannon, the square roots of the divergences, which are metrics, are summed "
+        "over filters. For Kullback-Leibler, the divergences are summed over filters. All infinite "
+        "divergences are replaced by the same number, which is larger than all finite ones.",
         groups=(("", 1), ("AUC", 2), ("EER, %", 1), ("identified, %", 1), ("infinite, %", 1)),
     )
 
@@ -321,8 +338,8 @@ def _settings_section(table):
     rows = list(zip(*table.values(), strict=True))
     return Section(
         "Chosen settings",
-        "Each method uses the best settings of its grid, by the AUC of all pairs of recordings of "
-        "the people who choose settings.",
+        "The settings of each method are chosen from a grid. They have the highest AUC over all "
+        "pairs of recordings by the validation people.",
         (
             "method",
             "candidates",

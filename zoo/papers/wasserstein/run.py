@@ -24,14 +24,14 @@ LOW_RATE_HZ = 100  # at lower rates a fast eye movement has too few steps
 
 @dataclasses.dataclass(frozen=True)
 class _DomainExperiment:
-    """Experiment of a domain whose people are divided and whose networks are not trained yet.
+    """Experiment on a domain before the training. The people are already divided.
 
     Attributes:
         domain: A key of `DOMAINS`.
-        data: `data_sets.DomainData` of the domain, without the arrays.
+        data: `data_sets.DomainData` of the domain, but without arrays.
         out: Folder of the results.
         experiment: `experiment.Experiment`.
-        lead: Sentences on the data and the methods.
+        lead: Sentences about the data and the methods.
     """
 
     domain: str
@@ -51,23 +51,25 @@ def run(
 ) -> dict[str, Any]:
     """Compares QP-WL with other methods, and writes tables, pictures and `report.html`.
 
-    Tables are printed on stdout and progress on stderr. A stopped run resumes from `out`.
+    The tables are printed on stdout and the progress on stderr. A run that was stopped continues if
+    it is started with the same `out`.
 
     Args:
         manual_dir: Folder that holds the archives.
-        out: Folder of the results. With several domains each has a folder in it.
-        settings: `Settings`; `dataclasses.replace(SCALES["full"], knots=8)` changes one of them.
-        domain: A key of `DOMAINS`. Default: the domains of the paper that have an archive.
-        data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
+        out: Folder of the results. If there are several domains, each domain has a subfolder.
+        settings: `Settings`. For example, `dataclasses.replace(SCALES["full"], knots=8)` changes
+            one setting of a scale.
+        domain: A key of `DOMAINS`. Default: all domains of the paper whose archives are found.
+        data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Returns:
-        Content of `figures.json`: tables by name, or for several domains a dict of such tables by
-        domain.
+        Content of `figures.json`, a dictionary from names to tables. If there are several domains,
+        it contains such a dictionary for each domain.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
-        ValueError: If an archive is missing or wrong, holds too few people, or does not allow a
-            method of the settings.
+        ValueError: If an archive is missing or wrong, contains too few people, or does not contain
+            the data that a method of the settings needs.
         OSError: If the folder cannot be written to.
     """
     out = pathlib.Path(out)
@@ -84,7 +86,9 @@ def _run(manual_dir, out, settings, domain, data_dir):
     experiments = [
         _prepare(name, data.pop(name), folder, settings) for name, folder in folders.items()
     ]
-    missing = [f"Not here: {DOMAINS[name]}. {error}" for name, error in absent.items()]
+    missing = [
+        f"There are no results for {DOMAINS[name]}. {error}" for name, error in absent.items()
+    ]
     for sentence in missing:
         pages.echo(f"\n{sentence}")
     lead, sections = [], []
@@ -112,21 +116,22 @@ def _run(manual_dir, out, settings, domain, data_dir):
     pages.print_files([*paths, page], FILES, clock)
     where = "" if domain else f"The pictures are in {', '.join(f'{name}/' for name in folders)}. "
     pages.echo(
-        f"{where}Each picture is a .png and a .svg file, and its numbers are a .csv file. The "
-        "networks are .keras files in runs/.",
+        f"{where}Each picture is written as a .png and a .svg file, and its numbers as a .csv "
+        "file. The networks are stored as .keras files in runs/.",
         "dim",
     )
     return json.loads((out / FIGURES).read_text(encoding="utf-8"))
 
 
 def _read(domains, manual_dir, data_dir):
-    """Reads the data of the domains that have an archive.
+    """Reads the data of all domains whose archives are found.
 
     Returns:
-        `data_sets.DomainData` by domain, and the error of each domain without an archive.
+        Dictionary from domains to `data_sets.DomainData`, and a dictionary from domains without an
+        archive to error messages.
 
     Raises:
-        ValueError: If no domain has an archive; the message names the archives.
+        ValueError: If no archive is found for any domain. The message names the archives.
     """
     require_packages()
     from tfds_builders.common.errors import MissingArchiveError
@@ -143,7 +148,7 @@ def _read(domains, manual_dir, data_dir):
 
 
 def _prepare(domain, data, out, settings):
-    """Divides the people of a domain, without training."""
+    """Divides the people of a domain and prepares the experiment. No network is trained yet."""
     from zoo.papers.runs import TimedRuns
     from zoo.papers.wasserstein import recordings
     from zoo.papers.wasserstein.experiment import Experiment
@@ -161,7 +166,7 @@ def _compare(prepared, settings, scale):
     """Trains and tests the methods on a domain, prints its tables and writes its files.
 
     Returns:
-        Sentences and sections of the page.
+        The sentences and the sections for the page.
     """
     from zoo.papers.wasserstein import report
 
@@ -191,10 +196,10 @@ def _compare(prepared, settings, scale):
 
 
 def _write_joint_figures(out, folders):
-    """Writes one file with the figures of several domains.
+    """Writes a file that contains the figures of several domains.
 
     Returns:
-        Description of each file by its name in `out`.
+        Dictionary from names of files in `out` to descriptions.
     """
     from keras_dml.training import write_json
     from zoo.papers.wasserstein.report import FIGURES, FILES
@@ -219,28 +224,33 @@ def _lead(data, recordings, division, names):
     counts = ", ".join(
         f"{len(part.names)} {purpose}"
         for purpose, part in zip(
-            ("to train", "to choose settings on", "to test"),
+            ("people to train", "to choose settings", "to test"),
             (division.train, division.validation, division.test),
             strict=True,
         )
     )
     sentences = [
         f"{data.source} These are {data.relation}.",
-        f"{len(recordings):,} recordings of {len(recordings.names)} people; of them {counts}.",
+        f"The data contain {len(recordings):,} recordings of {len(recordings.names)} people. The "
+        f"experiment uses {counts}.",
     ]
     if JAEGER in names:
         rate = recordings.rate_hz
         low = (
-            " At this rate the small eye movements that the network was made for cannot be seen."
+            " At this rate the recordings do not contain the small eye movements for which the "
+            "network was made."
             if rate < LOW_RATE_HZ
             else ""
         )
         sentences.append(
-            f"{JAEGER} takes velocities at {rate:g} Hz, in degrees per millisecond, with the "
-            f"published factor of 20 and threshold of 0.04, which were made for 1,000 Hz.{low}"
+            f"The network of {JAEGER} takes velocities at {rate:g} Hz, in degrees per millisecond. "
+            "It uses the published factor of 20 and the published threshold of 0.04, which were "
+            f"made for 1,000 Hz.{low}"
         )
     if GAZE_ALONE in names:
-        sentences.append(f"{GAZE_ALONE}, takes the mean position of both eyes, as {JAEGER} does.")
+        sentences.append(
+            f'"{GAZE_ALONE}" takes the mean position of both eyes, as the network of {JAEGER} does.'
+        )
     return sentences
 
 

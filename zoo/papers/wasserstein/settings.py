@@ -1,4 +1,6 @@
-"""Settings of the comparison of Abdelwahab2019, and the kinds of recordings it is run on."""
+"""Defines the settings of the comparison in Abdelwahab2019, and the domains, which are kinds of
+recordings.
+"""
 
 import dataclasses
 
@@ -18,56 +20,68 @@ PAPER_DOMAINS = ("eyes", "gait", "eeg")
 class Settings(ExperimentSettings):
     """Settings of the comparison.
 
-    `learning_rates`, `slope_l2` and `loss_scales` are grids: each method uses the values that are
-    best on the validation people.
+    `learning_rates`, `slope_l2` and `loss_scales` define a grid. Each method uses the values that
+    are best on the validation people.
 
     Attributes:
         people: Number of people. None: all people.
-        seeds: Number of random seeds of every tested network.
-        steps: Training steps of every network.
-        pairs: Pairs of recordings in a batch, at most the number of training people.
-        length: Time steps of a training crop. None uses whole recordings.
+        seeds: Number of random seeds with which each tested network is trained.
+        steps: Number of training steps of each network.
+        pairs: Number of pairs of recordings in a batch. A batch contains at most as many pairs as
+            there are training people.
+        length: Number of time steps in the crops on which networks are trained. None uses whole
+            recordings.
         size: Size of `keras_dml.models.sequence_encoder`, `"edge"` or `"paper"`.
-        knots: Knots of the quantile layer.
-        learning_rates: Candidates of Adam's learning rate.
-        schedule: `"cosine"`, a warm-up and a cosine decay, or `"constant"`.
-        slope_l2: Candidates of the L2 penalty on the slopes of the PReLUs.
-        loss_scales: Candidates of the factor on distances or cosines in the loss; None for the
-            candidates of each method.
-        methods: Methods to compare, names of `methods.METHODS`; None for all that the recordings
-            allow. QP-WL is always run, because the others are compared with it.
-        width_divisor: Divisor of the widths of the network of Jaeger2019.
-        divergence_people: People whose recordings are compared by divergences.
-        divergence_recordings: Recordings of each of these people.
-        limit_to_paper: Whether to use at most as many people as the paper.
+        knots: Number of knots of the quantile layer.
+        learning_rates: Candidate learning rates of Adam.
+        schedule: Schedule of the learning rate. `"cosine"` is a warm-up and a cosine decay, and
+            `"constant"` is a constant rate.
+        slope_l2: Candidate L2 penalties on the slopes of the PReLUs.
+        loss_scales: Candidate factors by which the loss multiplies distances or cosines. None: each
+            method has its own candidates.
+        methods: Names of the methods to compare, from `methods.METHODS`. None: all methods that can
+            be run on the recordings. QP-WL is always run, because the other methods are compared
+            with QP-WL.
+        width_divisor: Number by which the widths of the network in Jaeger2019 are divided.
+        divergence_people: Number of people whose recordings are compared by divergences.
+        divergence_recordings: Number of recordings per person that are compared by divergences.
+        limit_to_paper: Whether to use at most as many people as the paper uses.
     """
 
     people: int | None = setting("Number of people.", minimum=16, none="all", default=None)
-    seeds: int = setting("Random seeds of every tested network.", minimum=1)
-    steps: int = setting("Training steps of every network.", minimum=1)
-    pairs: int = setting("Pairs of recordings in a batch.", minimum=2)
-    length: int | None = setting("Time steps of a training crop.", minimum=1, none="whole")
+    seeds: int = setting("Number of random seeds for each tested network.", minimum=1)
+    steps: int = setting("Number of training steps of each network.", minimum=1)
+    pairs: int = setting("Number of pairs of recordings in a batch.", minimum=2)
+    length: int | None = setting(
+        "Number of time steps in a training crop.", minimum=1, none="whole"
+    )
     size: str = setting("Size of the encoder.", choices=("edge", "paper"))
-    knots: int = setting("Knots of the quantile layer.", minimum=2, default=16)
-    learning_rates: tuple[float, ...] = setting("Candidates of the learning rate.", minimum=0.0)
+    knots: int = setting("Number of knots of the quantile layer.", minimum=2, default=16)
+    learning_rates: tuple[float, ...] = setting("Candidate learning rates.", minimum=0.0)
     schedule: str = setting("Schedule of the learning rate.", choices=(COSINE, CONSTANT))
     slope_l2: tuple[float, ...] = setting(
-        "Candidates of the L2 penalty on the slopes of the PReLUs.", minimum=0.0
+        "Candidate L2 penalties on the slopes of the PReLUs.", minimum=0.0
     )
     loss_scales: tuple[float, ...] | None = setting(
-        "Candidates of the factor on distances or cosines in the loss.",
+        "Candidate factors by which the loss multiplies distances or cosines.",
         minimum=0.0,
         none="each-method",
     )
     methods: tuple[str, ...] | None = setting(
-        "Method to compare with QP-WL, by its loss; repeat the option for more methods.",
+        "Method to compare with QP-WL. Repeat the option to compare several methods.",
         option="--method",
         none="all",
         default=None,
     )
-    width_divisor: int = setting("Divisor of the widths of the network of Jaeger2019.", minimum=1)
-    divergence_people: int = setting("People compared by divergences.", minimum=2, default=15)
-    divergence_recordings: int = setting("Recordings of each of them.", minimum=6, default=8)
+    width_divisor: int = setting(
+        "Number by which the widths of the network in Jaeger2019 are divided.", minimum=1
+    )
+    divergence_people: int = setting(
+        "Number of people who are compared by divergences.", minimum=2, default=15
+    )
+    divergence_recordings: int = setting(
+        "Number of recordings per person that are compared by divergences.", minimum=6, default=8
+    )
     limit_to_paper: bool = False
 
 

@@ -1,5 +1,5 @@
-"""Computes the tables of the comparison: figures with their intervals, and the figures of the
-paper.
+"""Computes the tables of the comparison, which contain figures with their intervals and the figures
+of the paper.
 """
 
 import statistics
@@ -41,16 +41,18 @@ Results = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def protocol(results: Results, domain: str) -> Table:
-    """Returns the figures of the paper's protocol, one row for each method and figure.
+    """Returns a table with the figures of the paper's protocol. The table contains one row for each
+    figure of each method.
 
     Args:
         results: Output of `Experiment.compare`.
-        domain: A key of `PAPER`, or a domain that the paper does not have.
+        domain: A key of `PAPER`, or a domain that the paper does not use.
 
     Returns:
-        Table, columns by name: `method`, `KEYS`; `value`, the mean over seeds; `stderr` over draws
-        of recordings, the mean over seeds; `stderr_over_seeds`, None for one seed; `people`,
-        `left_out`; and `paper`, None if the paper does not print this figure.
+        Dictionary from names to columns. `value` is the mean over seeds. `stderr` is the standard
+        error over draws of recordings, averaged over seeds. `stderr_over_seeds` is None for one
+        seed. `paper` is the figure of the paper, or None if the paper does not print this figure.
+        The other columns are `method`, `KEYS`, `people` and `left_out`.
     """
     columns = ("value", "stderr", "stderr_over_seeds", "people", "left_out", "paper")
     table = {name: [] for name in ("method", *KEYS, *columns)}
@@ -74,16 +76,19 @@ def protocol(results: Results, domain: str) -> Table:
 
 
 def pooled(results: Results, trials: Trials) -> Table:
-    """Returns the figures of the stricter trials with one threshold, one row for each method.
+    """Returns a table with the figures of the stricter trials, which use one threshold for all
+    people. The table contains one row per method.
 
     Args:
-        results: Output of `Experiment.compare`, with `QP_WL`.
-        trials: `measurements.strict_trials` of the tested people.
+        results: Output of `Experiment.compare`. The output must contain `QP_WL`.
+        trials: Output of `measurements.strict_trials` for the tested people.
 
     Returns:
-        Table, columns by name: `method`, `seeds`; `auc` and `eer`, means over seeds; `eer_low` and
-        `eer_high`, the 95 % interval over people and seeds; `difference`, `difference_low` and
-        `difference_high`, the EER of QP-WL minus the EER of the method, paired, None for QP-WL.
+        Dictionary from names to columns. `auc` and `eer` are means over seeds. `eer_low` and
+        `eer_high` are the bounds of the 95 % interval over people and seeds. `difference` is the
+        EER of QP-WL minus the EER of the method, and `difference_low` and `difference_high` are the
+        bounds of its paired interval. The three values are None for QP-WL. The other columns are
+        `method` and `seeds`.
     """
     order = [QP_WL, *(name for name in results if name != QP_WL)]
     comparison = evaluation.eer_comparison(
@@ -105,16 +110,18 @@ def pooled(results: Results, trials: Trials) -> Table:
 
 
 def divergences(results: Sequence[Mapping[str, Any]]) -> Table:
-    """Returns figures of QP-WL's embeddings by each divergence, means over seeds.
+    """Returns a table with the figures that QP-WL's embeddings have with each divergence, averaged
+    over seeds.
 
     Args:
         results: Output of `Experiment.compare_divergences`.
 
     Returns:
-        Table, columns by name: `distance`; `infinite`, the fraction of pairs; `auc_1` and `auc_5`
-        of verification with one and five recordings observed, `eer_1`, `eer_5`, and `accuracy_1`
-        and `accuracy_5` of identification among all people, each with its standard error over the
-        draws as `..._stderr`.
+        Dictionary from names to columns. `distance` is the name of the divergence, and `infinite`
+        is the fraction of pairs with an infinite divergence. `auc_1`, `auc_5`, `eer_1` and `eer_5`
+        are figures of verification with one and five observed recordings. `accuracy_1` and
+        `accuracy_5` are accuracies of identification among all people. For each figure there is a
+        column `..._stderr` with its standard error over the draws.
     """
     columns = {
         f"{metric}_{n}": (kind, n, fraction, metric)
@@ -137,7 +144,9 @@ def divergences(results: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def settings(choices: Mapping[str, Choice]) -> Table:
-    """Returns the settings chosen on the people of validation, one row for each method."""
+    """Returns a table with the settings that were chosen on the validation people. The table
+    contains one row per method.
+    """
     names = ("method", "tried", "learning_rate", "slope_l2", "scale", "validation")
     table = {name: [] for name in names}
     for method, choice in choices.items():
@@ -149,11 +158,12 @@ def settings(choices: Mapping[str, Choice]) -> Table:
 
 
 def spread(results: Results) -> tuple[Table, dict[str, dict[str, float]]]:
-    """Returns quantiles of the distances within and between people for the first seed.
+    """Returns quantiles of the distances within people and of the distances between people, for the
+    first seed.
 
     Returns:
-        Table of `reports.person_distances`, and for `before` and `after` training a dict of
-        `separated` by method.
+        A table for `reports.person_distances`, and a dictionary with `before` and `after` training.
+        The values of this dictionary are dictionaries from methods to `separated`.
     """
     table = {name: [] for name in ("method", "stage", "kind", "fraction", "distance")}
     separated = {"before": {}, "after": {}}
@@ -174,9 +184,9 @@ def spread(results: Results) -> tuple[Table, dict[str, dict[str, float]]]:
 
 
 def maps(results: Results) -> Table:
-    """Returns plane coordinates of the recordings of the first people for the first seed.
+    """Returns coordinates in the plane for recordings of the first people, for the first seed.
 
-    Each method is a panel. People have numbers instead of names.
+    Each method has a panel in the picture. People have numbers instead of names.
     """
     table = {name: [] for name in ("panel", "person", "x", "y")}
     for method, runs in results.items():
@@ -190,7 +200,9 @@ def maps(results: Results) -> Table:
 
 
 def rows_with(table: Table, *key: Any) -> list[int]:
-    """Returns indices of the rows of `protocol`'s table with a method and values of `KEYS`."""
+    """Returns the indices of the rows with a given method and given values of `KEYS`, in the table
+    that `protocol` returns.
+    """
     keys = zip(*(table[name] for name in ("method", *KEYS)), strict=True)
     return [i for i, row_key in enumerate(keys) if row_key == key]
 
@@ -203,6 +215,6 @@ def _paper(domain, method, figure):
 
 
 def _row(rows, key):
-    """Returns the record of one figure."""
+    """Returns the only row with the given values of `KEYS`."""
     (row,) = [row for row in rows if tuple(row[name] for name in KEYS) == key]
     return row

@@ -26,7 +26,7 @@ WARM_UP = 100  # steps, at most a quarter of all steps
 
 @dataclasses.dataclass(frozen=True)
 class ConstantRate:
-    """Adam with a constant learning rate, as in Abdelwahab2019, section 5.3."""
+    """Settings for Adam with a constant learning rate, as in Abdelwahab2019, section 5.3."""
 
     learning_rate: float
 
@@ -36,12 +36,12 @@ class ConstantRate:
 
 
 class Trainings:
-    """Trained networks of the comparison, in files.
+    """Trains the networks of the comparison, stores them in files and loads them.
 
     Args:
         division: `Division`.
-        path_of: Function that returns the path of the network of settings. The checkpoints of its
-            training are in a folder of the same name without the suffix.
+        path_of: Function from settings to the path of the trained network. During the training,
+            checkpoints are in a folder with the same name without the suffix.
     """
 
     def __init__(self, division: Division, path_of: Callable[[Mapping[str, Any]], pathlib.Path]):
@@ -49,15 +49,16 @@ class Trainings:
         self._latest = None, None  # settings and network
 
     def run(self, settings: Mapping[str, Any]) -> dict[str, float]:
-        """Trains a network, starting at its checkpoint if it has one, and saves it.
+        """Trains a network and saves it. The training continues from a checkpoint if a checkpoint
+        exists.
 
         Args:
-            settings: Dict of `method`, `seed`, `steps`, `pairs`, `length`, `learning_rate`,
+            settings: Dictionary with `method`, `seed`, `steps`, `pairs`, `length`, `learning_rate`,
                 `schedule`, `scale`, `slope_l2`, `size`, `halvings` and `narrower`.
 
         Returns:
-            Dict of `loss` in the last epoch, and `validation`, the area under the ROC curve of all
-            pairs of recordings of the people who choose settings.
+            Dictionary with `loss`, the loss in the last epoch, and `validation`, the area under the
+            ROC curve over all pairs of recordings by validation people.
         """
         method = METHODS[settings["method"]]
         path = self.path_of(settings)
@@ -76,7 +77,7 @@ class Trainings:
         }
 
     def network(self, settings: Mapping[str, Any]):
-        """Returns the trained network, a model of embeddings."""
+        """Returns the trained network, a model that computes embeddings."""
         if self._latest[0] != settings:
             self._latest = settings, keras.saving.load_model(self.path_of(settings))
         return self._latest[1]
@@ -91,7 +92,7 @@ class Trainings:
 
 
 def network_inputs(method: Method, recordings: Recordings) -> list[np.ndarray]:
-    """Returns the arrays that a method's network takes, one for each recording."""
+    """Returns the arrays that the network of a method takes, one per recording."""
     return getattr(recordings, method.reads)
 
 
@@ -107,7 +108,7 @@ def distances_between(method: Method, model, recordings: Recordings) -> np.ndarr
 
 
 def _train(method, recordings, settings, folder):
-    """Trains the encoder of a method. Returns the encoder and the history."""
+    """Trains the encoder of a method. Returns the encoder and the history of the training."""
     signals = network_inputs(method, recordings)
     encoder = methods.untrained_encoder(method, signals, settings)
     batches = _batches(signals, recordings.subjects, settings)
@@ -118,7 +119,9 @@ def _train(method, recordings, settings, folder):
 
 
 def _train_in_parts(method, recordings, settings, folder):
-    """Trains the two parts of the network of Jaeger2019, then the layers that join them."""
+    """Trains the two parts of the network in Jaeger2019, and then the layers that join the
+    parts.
+    """
     batches = _batches(network_inputs(method, recordings), recordings.subjects, settings)
     loss = keras.losses.SparseCategoricalCrossentropy()
     parts = _eye_parts(recordings, settings)
@@ -165,7 +168,9 @@ def _batches(signals, subjects, settings):
 
 
 def _fit_model(model, batches, settings, folder, loss):
-    """Trains a model, starting at its checkpoint if it has one. Returns the history."""
+    """Trains a model and returns the history. The training continues from a checkpoint if a
+    checkpoint exists.
+    """
     rate, steps = settings["learning_rate"], settings["steps"]
     if settings["schedule"] == CONSTANT:
         optimization = ConstantRate(rate)
