@@ -1,3 +1,3 @@
-"""Recipes of the zoo's models, one folder per model; run a recipe as `python -m
-zoo.<name>.train`.
+"""Recipes of the zoo's models, with one folder per model. Run a recipe as
+`python -m zoo.<name>.train`.
 """

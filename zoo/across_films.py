@@ -1,6 +1,8 @@
-"""Measures models of eye movements across films, on people who were not used in training.
+"""Measures how well models recognize people by their eye movements during other films. The people
+were not used in training.
 
-The film strongly influences eye movements, so each window is compared with other films only.
+The film strongly influences eye movements. Therefore each window is compared only with windows from
+other films.
 """
 
 import functools
@@ -15,21 +17,21 @@ FOLDS, FOLDS_SEED = 6, 7
 
 
 def caption(windows):
-    """Returns the caption of the trials of `over_folds`."""
+    """Returns a caption that describes the trials that `over_folds` measures."""
     return (
-        f"{len(set(windows.subjects))} people, each tested with a model that was not trained "
-        "on this person: every single window is compared with each person's windows of all other "
+        f"Each of {len(set(windows.subjects))} people is tested with a model that was not trained "
+        "on this person. Every single window is compared with each person's windows of all other "
         "films."
     )
 
 
 def groups(everybody):
-    """Returns the folds of people, lists of their names."""
+    """Returns the folds of the cross-validation. Each fold is a list of people's names."""
     return folds(everybody.subjects, FOLDS, FOLDS_SEED)
 
 
 def trials_of(distances, people):
-    """Compares every window with the windows of all people from other films.
+    """Compares every window with the windows that all people recorded during other films.
 
     Args:
         distances: Distances between all windows, shape `(windows, windows)`.
@@ -48,7 +50,7 @@ def trials_of(distances, people):
 
 
 def first_of_each_film(people):
-    """Returns the index of the first recording of each person and film."""
+    """Returns the indices of the first recordings, one for each pair of a person and a film."""
     keys = [
         f"{subject} {film}" for subject, film in zip(people.subjects, people.sessions, strict=True)
     ]
@@ -56,10 +58,10 @@ def first_of_each_film(people):
 
 
 def trials_over_folds(windows, distances):
-    """Computes the trials of all folds together.
+    """Computes the trials of each fold and joins the trials of all folds.
 
     Args:
-        windows: Windows of everybody.
+        windows: Windows of all people.
         distances: One function per fold that computes the distances between all recordings of a
             list, with a model that was not trained on the people of the fold. The distances are
             divided by the `measure.distance_unit` of the people outside the fold, so that all folds
@@ -69,10 +71,10 @@ def trials_over_folds(windows, distances):
 
 
 def over_folds(windows, distances):
-    """Measures all folds, see `trials_over_folds`.
+    """Measures the trials of all folds, see `trials_over_folds`.
 
-    The figures follow Abdelwahab2019: a recording is the first window of one film. People with
-    fewer than six films are not in these figures.
+    The figures follow the protocol of Abdelwahab2019, where a recording is the first window of one
+    film. The figures of the protocol leave out people who watched fewer than six films.
     """
     parts = [
         measure.Measurement(figures(*fold), trials_of(*fold))
@@ -82,7 +84,9 @@ def over_folds(windows, distances):
 
 
 def figures(distances, people):
-    """Computes the figures of Abdelwahab2019's protocol, with one window of each film."""
+    """Computes the figures that the protocol of Abdelwahab2019 defines, from one window of each
+    person and film.
+    """
     rows = first_of_each_film(people)
     owners = np.asarray(people.subjects)[rows]
     return protocol.paper_protocol(
@@ -91,7 +95,7 @@ def figures(distances, people):
 
 
 def _of_folds(windows, distances):
-    """Yields distances and people of each fold."""
+    """Yields, for each fold, the distances between the windows of its people, and the people."""
     for fold, between in zip(groups(windows), distances, strict=True):
         tested = windows.select(fold)
         between = functools.partial(_from_zero, between)
@@ -102,24 +106,24 @@ def _of_folds(windows, distances):
 def _from_zero(between, signals):
     """Shifts distances so that the distance from a recording to itself is 0.
 
-    The cosine distance from a recording to itself is -1, and cosine distances between people have
-    either sign, so their median cannot serve as a unit.
+    The cosine distance from a recording to itself is -1. Cosine distances between people are
+    positive or negative, so their median cannot serve as a unit.
     """
     distances = between(signals)
     return distances - np.diag(distances)[:, None]
 
 
 def of_models(windows, models):
-    """Measures a trained model of each fold, see `over_folds`."""
+    """Measures one trained model per fold, see `over_folds`."""
     return over_folds(windows, [of_encoder(model) for model in models])
 
 
 def of_encoder(encoder):
-    """Returns the distances of an encoder as a function of recordings."""
+    """Returns a function that computes the distances between recordings with an encoder."""
     return functools.partial(measure.pairwise_distances, encoder)
 
 
 def auc(between, windows):
-    """Computes the area under the ROC curve of the trials of some people."""
+    """Computes the area under the ROC curve of the trials between windows."""
     claims = trials_of(between(windows.signals), windows)
     return float(evaluation.verification(claims.scores, claims.genuine).auc)

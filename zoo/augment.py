@@ -1,5 +1,5 @@
-"""Augmentation of batches of images, shape `(rows, height, width, channels)`. The augmentation of
-recordings is in `keras_dml.training.augment`.
+"""Augments batches of images, which have shape `(rows, height, width, channels)`. The augmentation
+of recordings is in `keras_dml.training.augment`.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def shift_pixels(images, rng, limit):
     Args:
         images: Shape `(rows, height, width, channels)`.
         rng: `numpy.random.Generator`.
-        limit: Largest shift, pixels.
+        limit: Largest shift in pixels.
     """
     height, width = images.shape[1:3]
     padded = np.pad(images, [(0, 0), (limit, limit), (limit, limit), (0, 0)])
@@ -118,10 +118,10 @@ def distort(drawings, rng, *, turn, stretch, shear, shift):
     Args:
         drawings: Shape `(rows, size, size, 1)`, float32.
         rng: `numpy.random.Generator`.
-        turn: Largest angle, radians.
-        stretch: Largest change of the scale of each axis, a fraction.
+        turn: Largest angle of rotation in radians.
+        stretch: Largest change of an axis's scale, as a fraction.
         shear: Largest shear.
-        shift: Largest shift along each axis, pixels.
+        shift: Largest shift along each axis in pixels.
     """
     center = (drawings.shape[1] - 1) / 2
     moved = []

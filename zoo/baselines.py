@@ -1,4 +1,4 @@
-"""Baselines without a trained network: distances between all recordings."""
+"""Baselines that compute the distances between all recordings without a trained network."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,8 +16,8 @@ def log_euclidean(model, signals, floor=None):
         model: A model of recordings with a layer `Covariance` and a later layer `ReEig`. The layers
             before the covariance need no training.
         signals: List of arrays `(time, channels)`.
-        floor: Smallest eigenvalue of the covariances. Default: the smallest eigenvalue of the
-            `ReEig`.
+        floor: Smallest eigenvalue of the covariances. Default: the smallest eigenvalue that the
+            `ReEig` layer allows.
 
     Returns:
         Shape `(recordings, recordings)`.
@@ -32,12 +32,12 @@ def log_euclidean(model, signals, floor=None):
 
 
 def moments(signals):
-    """Computes means and log standard deviations of the channels, shape `(recordings, 2
+    """Computes the mean and the log standard deviation of each channel, shape `(recordings, 2 *
     channels)`.
     """
     return np.array([np.r_[x.mean(axis=0), np.log(x.std(axis=0) + 1e-6)] for x in signals])
 
 
 def euclidean(features):
-    """Computes the Euclidean distances between all rows."""
+    """Computes the Euclidean distance between each pair of rows."""
     return cdist(features, features)

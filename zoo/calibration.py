@@ -1,4 +1,6 @@
-"""Calibration of voice similarities to log-likelihood ratios, and their fusion with the cosine."""
+"""Converts similarities between voices into log-likelihood ratios, and fuses them with the
+cosine.
+"""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -12,7 +14,7 @@ def log_odds(similarities, genuine):
 
     Args:
         similarities: Similarities of trials, shape `(trials,)`. Higher is more similar.
-        genuine: Whether one person speaks both, same shape.
+        genuine: Whether the same person speaks in both recordings of a trial, shape `(trials,)`.
 
     Returns:
         The scale and the shift: the ratio is `scale * similarity + shift`.
@@ -31,8 +33,8 @@ def calibrate(similarity, scale, shift):
 def with_fused(similarity, cosine):
     """Returns the scores of trials by name, with two fused scores first.
 
-    The fused scores are the sum, as in Table 3 of Monteiro2020, and the mean of both scores after
-    scaling to [0, 1].
+    One fused score is the sum of the similarity and the cosine, as in Table 3 of Monteiro2020. The
+    other fused score is the mean of the similarity and the cosine after scaling to [0, 1].
     """
     return {
         "fused": evaluation.fuse(similarity, cosine),
@@ -43,8 +45,8 @@ def with_fused(similarity, cosine):
 
 
 def calibrated(similarities, genuine, fold):
-    """Computes log-likelihood ratios of each fold, with scale and shift from the trials of the
-    other folds.
+    """Computes the log-likelihood ratios of each fold. Scale and shift are fitted to the trials of
+    the other folds.
     """
     ratios = np.empty_like(similarities)
     for k in np.unique(fold):
@@ -55,11 +57,12 @@ def calibrated(similarities, genuine, fold):
 
 
 def rows(pooled, genuine, claims):
-    """Computes rows of the card: figures of pooled trials with bootstrap intervals over people.
+    """Computes the rows of a card, which contain figures of pooled trials with bootstrap intervals
+    over people.
 
     Args:
         pooled: Similarities of the trials by method, arrays of shape `(trials,)`.
-        genuine: Whether one person speaks both, shape `(trials,)`.
+        genuine: Whether the same person speaks in both recordings of a trial, shape `(trials,)`.
         claims: The two speakers of each trial, arrays of shape `(trials,)`.
     """
     figures = []

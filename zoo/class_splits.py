@@ -1,8 +1,8 @@
-"""Encoders that are trained without some classes, and their embeddings of all classes.
+"""Trains encoders without some classes and computes their embeddings of all classes.
 
 The published models of digits and photographs were trained on all ten classes. Figures on new
-classes therefore need encoders that were trained on fewer classes. `zoo.new_classes` measures their
-embeddings.
+classes therefore need encoders that were trained on fewer classes. `zoo.new_classes` measures the
+embeddings of these encoders.
 """
 
 import dataclasses
@@ -42,7 +42,8 @@ class Split:
 
     Attributes:
         name: Name of the split.
-        trained: Class ids on which the encoder is trained. Splits with equal ids share an encoder.
+        trained: Class ids on which the encoder is trained. Splits that are trained on the same ids
+            share an encoder.
         old: Class ids of the classifier before classes are added.
         new: Class ids that are added.
     """
@@ -75,7 +76,9 @@ def digits() -> tuple[Part, Part]:
 
 
 def speakers() -> tuple[Part, Part]:
-    """Returns training and test parts of the demo's utterances of nine speakers, 7 frames each."""
+    """Returns training and test parts of the demo's utterances by nine speakers, with 7 frames per
+    utterance.
+    """
     folder = pathlib.Path(keras_dml.__file__).parent / "cli" / "demo_data"
     data = np.load(folder / "japanese_vowels.npz")
     utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
@@ -89,7 +92,9 @@ def photographs() -> tuple[Part, Part]:
 
 
 def characters() -> tuple[Part, Part]:
-    """Returns training and test parts of all characters of Omniglot, with the evaluation set."""
+    """Returns training and test parts of all characters of Omniglot, including its evaluation
+    set.
+    """
     x, y = zip(*((d.images, d.labels) for d in _drawings()), strict=True)
     return _parts(np.concatenate(x), np.concatenate(y), TRAINING_DRAWINGS)
 
@@ -100,7 +105,9 @@ def _drawings():
 
 
 def alphabets() -> tuple[dict[str, tuple[int, ...]], ...]:
-    """Returns class ids by alphabet, for the background set and for the evaluation set."""
+    """Returns two dictionaries from alphabets to class ids, for the background set and the
+    evaluation set.
+    """
     return tuple(
         {
             name: tuple(np.unique(d.labels[d.alphabets == name]).tolist())
@@ -111,9 +118,9 @@ def alphabets() -> tuple[dict[str, tuple[int, ...]], ...]:
 
 
 def _parts(x, y, size):
-    """Divides examples into the first `size` examples of each class and the rest.
+    """Divides examples into the first `size` examples of each class, and the rest.
 
-    If `size` is below 1, it is the fraction of examples per class in the first part.
+    If `size` is below 1, it is the fraction of each class's examples that the first part contains.
     """
     first = np.zeros(len(y), bool)
     for label in np.unique(y):
@@ -125,7 +132,8 @@ def _parts(x, y, size):
 def splits(name: str, phase: str) -> list[Split]:
     """Returns the splits of a data set.
 
-    Classes that are new in a measured split are not part of any split for choices.
+    A class that is new in a split for measurements is not part of any split that is used to choose
+    settings.
 
     Args:
         name: One of `DOMAINS`.
@@ -228,7 +236,7 @@ def train(name: str, split: Split, part: Part, steps: int) -> PrototypicalClassi
 
 @functools.cache
 def _compiled(name, classes, steps):
-    """Returns a compiled classifier, and pairs of its variables and their initial values.
+    """Returns a compiled classifier, and pairs of a variable and its initial value.
 
     Splits with the same number of classes share the compiled classifier, because compiling takes
     longer than training.
@@ -250,7 +258,8 @@ def _loss(name):
 
 
 def embed(name: str, split: Split, folder: pathlib.Path, steps: int | None = None):
-    """Computes the embeddings of both parts by the classifier of a split, or reads them.
+    """Computes the embeddings of the training part and the test part with the classifier of a
+    split, or reads them if they were stored.
 
     Args:
         name: One of `DOMAINS`.
@@ -259,7 +268,7 @@ def embed(name: str, split: Split, folder: pathlib.Path, steps: int | None = Non
         steps: Number of training steps. None: `STEPS`.
 
     Returns:
-        The classifier, and for each part embeddings and class ids.
+        The classifier, and the embeddings and the class ids of each part.
     """
     steps = STEPS[name] if steps is None else steps
     key = "_".join([name, str(steps), _digest(split.trained)])

@@ -1,4 +1,6 @@
-"""Prototypical classifiers: batches, optimization, initialization of similarities, figures."""
+"""Helpers of recipes for prototypical classifiers: batches, optimization, initialization of
+similarities, and figures.
+"""
 
 import functools
 from collections.abc import Callable, Iterable
@@ -14,7 +16,8 @@ from keras_dml.samplers import EpisodeSampler
 from keras_dml.training import Optimization, measure
 
 STEPS_PER_EPOCH = 250
-# Knots of the piecewise linear functions that initialize a similarity, in typical differences.
+# Knots of the piecewise linear functions that initialize a similarity, in units of the typical
+# difference.
 KNOTS = (0.0, 0.5, 1.0, 1.75)
 PIECES = len(KNOTS)
 CONTROL_LAYER = "control"
@@ -38,9 +41,9 @@ def batches(
     Args:
         x: Images, shape `(images, height, width, channels)`.
         y: Class ids, shape `(images,)`.
-        ways: Classes in a batch.
-        per_class: Images of each class in a batch.
-        seed: Seed of the draws.
+        ways: Number of classes in a batch.
+        per_class: Number of images per class in a batch.
+        seed: Seed of the random draws.
         vary: Augmentation, `vary(batch, rng) -> batch`.
         **classes: Arguments `groups` and `mixed` of `EpisodeSampler`, which choose the classes of a
             batch.
@@ -59,18 +62,21 @@ def batches(
 
 
 def softmax(encoder, classes: int, hidden: int) -> PrototypicalClassifier:
-    """Builds the control of prototypes and similarity: a hidden layer and a softmax.
+    """Builds the control that prototypes and similarity are compared with: a hidden layer and a
+    softmax.
 
-    The hidden layer has the slope and the dropout of a similarity. Only the auxiliary term of the
-    loss trains it.
+    The hidden layer has the same slope and dropout as a similarity. Only the auxiliary term of the
+    loss trains the softmax.
 
     Args:
         encoder: A `keras.Model` of vectors.
         classes: Number of classes.
-        hidden: Units of the hidden layer, which is the layer `CONTROL_LAYER` of the new encoder.
+        hidden: Number of units of the hidden layer. The hidden layer is called `CONTROL_LAYER` in
+            the new encoder.
 
     Returns:
-        A classifier whose auxiliary head is the softmax. Its similarity is not trained.
+        A classifier whose auxiliary head is the softmax. The similarity of this classifier is not
+        trained.
     """
     layers = keras.layers
     z = layers.LeakyReLU(0.1)(layers.Dense(hidden, name=CONTROL_LAYER)(encoder.output))
@@ -81,23 +87,26 @@ def softmax(encoder, classes: int, hidden: int) -> PrototypicalClassifier:
 
 
 def logits(control: PrototypicalClassifier):
-    """Returns the `keras.Model` of the logits of a classifier built by `softmax`."""
+    """Returns a `keras.Model` that computes the logits of a classifier built by `softmax`."""
     encoder = control.encoder
     return keras.Model(encoder.input, control.aux_head(encoder.output), name="softmax")
 
 
 def begin_as_a_metric(similarity) -> None:
-    """Chooses the signs of a similarity's weights so that it decreases with every difference."""
+    """Changes the signs of a similarity's weights so that the similarity of two embeddings
+    decreases if any of their features differ more.
+    """
     first, last = similarity.kernels
     first.assign(np.abs(first))
     last.assign(-np.abs(last))
 
 
 def begin_as_squares(similarity, gain: float) -> None:
-    """Initializes a similarity as a constant minus `gain` times the squared distance.
+    """Initializes a similarity as a constant minus `gain` times the squared distance between unit
+    vectors.
 
-    The square of each difference of the unit vectors is approximated by a piecewise linear function
-    of `PIECES` pieces.
+    A piecewise linear function with `PIECES` pieces approximates the square of each feature's
+    difference.
 
     Args:
         similarity: Built `LearnedSimilarity` with `symmetry="absdiff"`, `normalize=True` and one
@@ -119,13 +128,17 @@ def begin_as_squares(similarity, gain: float) -> None:
 
 
 def accuracies(model, x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
-    """Computes the accuracies of the learned similarity and of the auxiliary head, for a card."""
+    """Computes rows of a card: the accuracy of the learned similarity and the accuracy of the
+    auxiliary head.
+    """
     z = inference.embed(model, x, batch_size=500, progress=False)
     return [accuracy(model.head_scores(z, head), y, head) for head in ("sim", "dol")]
 
 
 def accuracy(scores: np.ndarray, y: np.ndarray, head: str) -> dict[str, Any]:
-    """Computes the accuracy of a head from its scores, shape `(images, classes)`, for a card."""
+    """Computes a row of a card, the accuracy of a head, from its scores with shape `(images,
+    classes)`.
+    """
     right = np.mean(np.argmax(scores, axis=1) == y)
     return measure.proportion("classification", "accuracy", right, len(y), head=head)
 
@@ -133,16 +146,16 @@ def accuracy(scores: np.ndarray, y: np.ndarray, head: str) -> dict[str, Any]:
 def few_shot(
     model, x: np.ndarray, y: np.ndarray, tasks: Iterable[tuple[int, int]], episodes: int
 ) -> list[dict[str, Any]]:
-    """Computes the few-shot accuracies of the learned similarity and of the cosine, for a card.
+    """Computes rows of a card: the few-shot accuracies of the learned similarity and of the cosine.
 
-    Both accuracies are measured on the same episodes.
+    The two accuracies are measured on the same episodes.
 
     Args:
         model: `PrototypicalClassifier`.
         x: Images of classes that the model was not trained on.
         y: Class ids, shape `(images,)`.
-        tasks: Pairs of ways and shots.
-        episodes: Episodes of each task.
+        tasks: Pairs of a number of classes (ways) and a number of examples per class (shots).
+        episodes: Number of episodes per task.
     """
     z = inference.embed(model, x, batch_size=500)
     heads = {"sim": {"similarity": model.similarity}, "cosine": {"distance": "cosine"}}

@@ -1,7 +1,7 @@
-"""Trains a model and methods to compare it with, with several seeds, and compares their figures.
+"""Trains a model and other methods with several seeds each, and compares their figures.
 
-From the checkout: `python -m zoo.compare gait_qp_wl`. Finished runs are not repeated, and stopped
-runs continue from their checkpoints.
+Run `python -m zoo.compare gait_qp_wl` from the checkout. Finished runs are not repeated, and
+stopped runs continue from their checkpoints.
 """
 
 import csv
@@ -25,7 +25,7 @@ SHOWN = ("protocol", "n", "metric", "fraction")
 
 
 def run(name, options, seed, steps, out):
-    """Runs one training, unless its figures exist."""
+    """Runs one training, unless its figures already exist."""
     if (out / measure.FIGURES).exists():
         return
     out.mkdir(parents=True, exist_ok=True)
@@ -37,10 +37,11 @@ def run(name, options, seed, steps, out):
 
 
 def table(folders):
-    """Computes the mean and the standard error over seeds of every figure, as columns of a table.
+    """Returns the columns of a table with the mean and the standard error over seeds of each
+    figure.
 
     Args:
-        folders: Folders of the runs by label.
+        folders: Dictionary from the label of a method to the folders of its runs.
     """
     columns = {
         key: [] for key in ("method", *SHOWN, "mean", "stderr_over_seeds", "seeds", "trials")
@@ -65,13 +66,14 @@ def table(folders):
 
 
 def differences(folders):
-    """Computes the pooled EER of the first method minus the EER of each other method, as columns.
+    """Returns the columns of a table with the pooled EER of the first method minus the EER of each
+    other method.
 
-    The 95 % intervals are from a bootstrap over people and seeds, with the same draws for both
-    methods.
+    The 95 % intervals are from a bootstrap over people and seeds. The two methods are compared on
+    the same draws.
 
     Args:
-        folders: Folders of the runs by label.
+        folders: Dictionary from the label of a method to the folders of its runs.
     """
     runs = {
         label: [np.load(out / measure.TRIALS) for out in results]
@@ -114,7 +116,7 @@ def as_csv(columns):
 
 
 def _draw_people(rng, trials):
-    """Returns the rows of the trials of people drawn with replacement."""
+    """Draws people with replacement and returns the rows of their trials."""
     names, codes = np.unique([trials["probes"], trials["claims"]], return_inverse=True)
     probes, claims = codes.reshape(2, -1)
     times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
@@ -127,9 +129,7 @@ def _eer(scores, genuine):
 
 
 def figure(folders, caption):
-    """Plots error curves of the methods, the mean over their seeds, from all trials of their
-    runs.
-    """
+    """Plots the error curve of each method over all trials, averaged over its seeds."""
     results = {}
     for label, runs in folders.items():
         trials = [np.load(out / measure.TRIALS) for out in runs]
@@ -140,9 +140,11 @@ def figure(folders, caption):
 
 
 def main(
-    name: Annotated[str, typer.Argument(help="A model whose recipe has --method.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each method.")] = 5,
-    steps: Annotated[int, typer.Option(help="Training steps; 0: the recipe's own.")] = 0,
+    name: Annotated[str, typer.Argument(help="A model whose recipe has the option --method.")],
+    seeds: Annotated[int, typer.Option(help="Number of runs per method.")] = 5,
+    steps: Annotated[
+        int, typer.Option(help="Number of training steps. With 0 the recipe decides.")
+    ] = 0,
     build: Annotated[pathlib.Path, typer.Option(help="Folder of the runs.")] = pathlib.Path(
         "build/compare"
     ),
@@ -157,8 +159,9 @@ def main(
             folders.setdefault(label, []).append(out)
     target = pathlib.Path(__file__).parent / name / "figures" / "methods"
     caption = (
-        "Single recordings of each unseen person's last block against everybody's earlier ones. "
-        f"{seeds} seeds a method{f', {steps:,} steps each' if steps else ''}."
+        "Each recording in a person's last block is compared with everybody's earlier recordings. "
+        "The people were not used in training. "
+        f"Each method was trained with {seeds} seeds{f' and {steps:,} steps' if steps else ''}."
     )
     for path in reports.save(figure(folders, caption), target, table(folders)):
         print(path)

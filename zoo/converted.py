@@ -1,6 +1,7 @@
-"""Converts PyTorch's weights to an `.npz` file, and then to a `.weights.h5` file of Keras.
+"""Converts PyTorch weights to an `.npz` file, and the `.npz` file to a `.weights.h5` file of Keras.
 
-This module imports neither Keras nor PyTorch, so that both environments can use it.
+The module imports neither Keras nor PyTorch, because it runs in an environment with PyTorch and in
+another environment with Keras.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ def check(path: pathlib.Path, sha256: str) -> None:
     """Checks the SHA-256 digest of a file with published weights.
 
     Raises:
-        typer.BadParameter: If the digest differs.
+        typer.BadParameter: If the digest of the file is not the expected one.
     """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != sha256:
@@ -30,7 +31,7 @@ def check(path: pathlib.Path, sha256: str) -> None:
 
 
 def keep(out: pathlib.Path, state: Mapping[str, Any], **original: np.ndarray) -> None:
-    """Writes the weights of a PyTorch model and some of its inputs and outputs.
+    """Writes the weights of a PyTorch model, with some inputs and the outputs for them.
 
     Args:
         out: Path of the .npz file.
@@ -44,7 +45,7 @@ def keep(out: pathlib.Path, state: Mapping[str, Any], **original: np.ndarray) ->
 
 
 def arrays(source: pathlib.Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Reads the weights by name, and the inputs and outputs of the original model.
+    """Reads a dictionary of weights, and the inputs and outputs of the original model.
 
     Args:
         source: Path of the .npz file.
@@ -62,16 +63,19 @@ def arrays(source: pathlib.Path) -> tuple[dict[str, np.ndarray], dict[str, np.nd
 def save(
     model, out: pathlib.Path, compared: Mapping[str, tuple[np.ndarray, np.ndarray]], bound: float
 ) -> None:
-    """Writes the weights if the outputs of the model agree with the original outputs.
+    """Writes the weights of a Keras model if its outputs agree with the outputs of the original
+    model.
 
     Args:
         model: A `keras.Model` with the weights.
         out: Path of the .weights.h5 file.
-        compared: Outputs of the model and of the original, by name.
+        compared: Dictionary from names to pairs of the Keras model's outputs and the original
+            outputs.
         bound: Largest difference.
 
     Raises:
-        typer.Exit: If a difference is larger than `bound`. Then no file is written.
+        typer.Exit: If a difference is larger than `bound`. If a difference is too large, no file is
+            written.
     """
     for name, (values, expected) in compared.items():
         gap = float(np.abs(values - expected).max())

@@ -1,8 +1,8 @@
-"""Writes the walks of the demo as files of a watch.
+"""Writes the walks of the demo as CSV files, in the form in which a watch records them.
 
-The model `watch_lda` was not trained on these people.
+The model `watch_lda` was not trained on the people of the demo.
 
-From the checkout: `python -m zoo.demo_walks`.
+Run `python -m zoo.demo_walks` from the checkout.
 """
 
 import pathlib
@@ -23,8 +23,8 @@ _WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
 
 
 def cut(time_ms, sequence, activity):
-    """Returns the straight parts of a run in which the person walks, without the samples before,
-    between and after these parts.
+    """Returns the straight parts of a run, in which the person walks, and removes all other
+    samples.
 
     Args:
         time_ms: Shape `(time,)`, as the watch delivered the samples.
@@ -32,8 +32,8 @@ def cut(time_ms, sequence, activity):
         activity: Shape `(time,)`.
 
     Returns:
-        `(time_ms, acceleration)`: times from 0, in which each turn takes one time step, and the
-        acceleration, shape `(steps, 3)`.
+        `(time_ms, acceleration)`. The times start at 0, and each removed turn takes one time step.
+        The acceleration has shape `(steps, 3)`.
     """
     rows = np.flatnonzero(np.asarray(activity) == _WALKING)
     steps = np.diff(np.asarray(time_ms)[rows])

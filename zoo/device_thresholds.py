@@ -1,8 +1,8 @@
 """Measures thresholds for the distance that the exported files of a model compute.
 
 Exported files cannot compute eigendecompositions, so they compare SPD matrices by the log-Euclidean
-distance.
-Thresholds of the affine-invariant distance do not apply to it.
+distance. Thresholds that were measured with the affine-invariant distance are not valid for the
+log-Euclidean distance.
 """
 
 import numpy as np
@@ -13,7 +13,8 @@ from zoo.evidence import CARRIED
 
 
 def between(model):
-    """Returns a function of recordings that computes all distances as a device does.
+    """Returns a function that computes the distances between all given recordings in the same way
+    as a device.
 
     Args:
         model: A model whose distance has a `device_distance`.
@@ -28,18 +29,19 @@ def between(model):
 
 
 def rows(model, everybody, over_folds, folds):
-    """Measures a card's `device_thresholds`.
+    """Measures the entry `device_thresholds` of a card.
 
     Args:
         model: The published model.
         everybody: `keras_dml.training.People` on whom the model was trained.
-        over_folds: Function that takes one function of distances per fold and returns a
+        over_folds: Function that takes a list with one distance function per fold and returns a
             `Measurement`. The distances of a fold are divided by the median distance between two
             training people of the fold.
-        folds: Models of the folds.
+        folds: Models of a cross-validation. Each model was trained without the people in its fold.
 
     Returns:
-        Dicts like those of `pooled.thresholds`, with the name of the `distance`.
+        Dictionaries like the ones that `pooled.thresholds` returns, with the name of the distance
+        under the key `distance`.
     """
     trials = over_folds([between(fold) for fold in folds]).trials
     unit = float(measure.distance_unit(between(model), everybody))

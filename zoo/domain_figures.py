@@ -1,7 +1,8 @@
 """Computes and draws accuracies on domains that were left out of the training.
 
-`answers` is `{(method, domain, seed): right}` with booleans, one for each image of the domain:
-whether a network that was trained without the domain classifies the image correctly.
+The argument `answers` of the functions is a dictionary `{(method, domain, seed): right}`. The array
+`right` contains one boolean for each image of the domain: whether a network that was trained
+without the domain classifies the image correctly.
 """
 
 import pathlib
@@ -25,7 +26,8 @@ Right = Mapping[tuple[str, str, int], np.ndarray]
 
 
 def table(answers: Right, methods: Sequence[str]) -> dict[str, list[Any]]:
-    """Returns the accuracy of every method on every domain left out, and on their average.
+    """Returns the accuracy of each method on each domain that was left out, and the average over
+    the domains.
 
     Args:
         answers: Right answers.
@@ -46,8 +48,8 @@ def table(answers: Right, methods: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def rows(answers: Right, methods: Sequence[str]) -> list[dict[str, Any]]:
-    """Returns rows of the card: accuracies on average and on every domain, and the gain of the
-    first method.
+    """Returns rows of the card: the accuracy on each domain, the average accuracy, and the gain of
+    the first method over each other method.
 
     Args:
         answers: Right answers.
@@ -77,9 +79,10 @@ def rows(answers: Right, methods: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def gain(answers: Right, first: str, second: str) -> dict[str, Any]:
-    """Returns a row with the mean difference of two methods, paired by seeds and by images.
+    """Returns a row with the mean difference between the accuracies of two methods, paired by seeds
+    and by images.
 
-    The standard error is over seeds and the interval over images.
+    The row contains a standard error over seeds and an interval over images.
     """
     pairs = (accuracies(answers, method, AVERAGE) for method in (first, second))
     value, error = protocol.mean_and_standard_error([a - b for a, b in zip(*pairs, strict=True)])
@@ -94,7 +97,9 @@ def gain(answers: Right, first: str, second: str) -> dict[str, Any]:
 
 
 def mcnemar(answers: Right, first: str, second: str) -> str:
-    """Returns the p-values of McNemar's exact test of two methods on all images, one per seed."""
+    """Compares two methods on all images by McNemar's exact test and returns one p-value per
+    seed.
+    """
     tests = []
     for seed in _seeds(answers):
         right = (_concatenate(answers, method, AVERAGE, [seed]) for method in (first, second))
@@ -113,7 +118,7 @@ def accuracies(answers: Right, method: str, domain: str) -> list[float]:
 
 
 def over_images(answers: Right, method: str, domain: str) -> Answers:
-    """Returns the answers of all seeds, grouped by image."""
+    """Joins the answers of all seeds and groups them by image."""
     seeds = _seeds(answers)
     right = _concatenate(answers, method, domain, seeds)
     groups = np.tile(np.arange(len(right) // len(seeds)), len(seeds))
@@ -140,12 +145,13 @@ def _difference(first, second):
 
 
 def figure(answers: Right, methods: Sequence[str], caption: str) -> Figure:
-    """Draws accuracies with standard errors, one row for each domain and one for the average.
+    """Draws the accuracies with standard errors, with one row per domain and one row for the
+    average.
 
     Args:
         answers: Right answers.
         methods: Names of the methods.
-        caption: Data and protocol.
+        caption: Text that describes data and protocol.
     """
     columns = table(answers, methods)
     groups = [*domains.DOMAINS, AVERAGE]
@@ -167,14 +173,14 @@ def figure(answers: Right, methods: Sequence[str], caption: str) -> Figure:
         axes.set_yticks(range(len(groups)), [name.replace("_", " ") for name in groups])
         axes.get_yticklabels()[-1].set_fontweight("bold")
         axes.invert_yaxis()
-        axes.set_ylabel("domain never trained on")
+        axes.set_ylabel("domain left out of the training")
         axes.set_xlabel("accuracy, %")
         axes.legend(loc="best")
     return figure
 
 
 def finding(answers: Right, methods: Sequence[str]) -> str:
-    """Returns the averages in a sentence that names the best method.
+    """Returns a sentence that names the best method and contains the average accuracies.
 
     The sentence says that a method is ahead only if the 95 % interval of the difference over images
     excludes 0.
@@ -187,8 +193,8 @@ def finding(answers: Right, methods: Sequence[str]) -> str:
     best, second = ranked[:2]
     values = style.join_words([f"{name} {style.percent(means[name])}" for name in ranked])
     if gain(answers, best, second)["ci95"][0] > 0:
-        return f"{best} is ahead on domains never trained on: {values}"
-    return f"{best} and {second} are level on domains never trained on: {values}"
+        return f"{best} is ahead on domains that were left out of the training: {values}"
+    return f"{best} and {second} are level on domains that were left out of the training: {values}"
 
 
 def save(answers: Right, methods: Sequence[str], stem: pathlib.Path) -> list[pathlib.Path]:
@@ -202,10 +208,11 @@ def save(answers: Right, methods: Sequence[str], stem: pathlib.Path) -> list[pat
     images = over_images(answers, methods[0], AVERAGE)
     seeds = len(_seeds(answers))
     caption = (
-        f"PACS, {len(images.right) // seeds:,} pictures of 7 classes: each domain by a network "
-        f"trained on the other three. Means of {seeds} seeds ± standard errors over them. SIM and "
-        "DOL are heads of one model; the softmax, with as many weights as SIM, is trained alone, "
-        "from the same ImageNet weights of EfficientNet-Lite0, by the same batches and steps."
+        f"The data are {len(images.right) // seeds:,} pictures of 7 classes in PACS. The pictures "
+        "of each domain are classified by a network that was trained on the other three domains. "
+        f"The accuracies are means over {seeds} seeds ± standard errors over seeds. SIM and DOL "
+        "are heads of one model. The softmax has as many weights as SIM and is trained alone, with "
+        "the same ImageNet weights of EfficientNet-Lite0, batches and steps."
     )
     print(finding(answers, methods))
     return reports.save(figure(answers, methods, caption), stem, table(answers, methods))

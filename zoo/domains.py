@@ -1,8 +1,8 @@
-"""PACS, images of the same classes in four domains (styles), and trainings that leave out each
+"""Reads PACS, images of the same classes in four domains (styles), and trains networks without each
 domain in turn.
 
-Only the upper part of a pretrained network is trained. The outputs of the lower part and of the
-whole network are computed once, for a few augmented copies of each image, and stored on disk.
+Only the upper part of a pretrained network is trained. For a few augmented copies of each image,
+the outputs of the lower part and of the whole network are computed once and stored on disk.
 """
 
 import contextlib
@@ -25,7 +25,8 @@ from tfds_builders.pacs_images.pacs_images_dataset_builder import CLASSES, DOMAI
 from zoo import augment, people
 
 SIDE = 224  # pixels; the images have 227
-# Augmented copies: smallest area of a crop, largest change of a color, fraction of gray images.
+# Settings of augmented copies: smallest area of a crop, largest change of a color, fraction of gray
+# images.
 MIN_AREA, COLOR, GRAY = 0.7, 0.3, 0.1
 COPIES, COPY_SEED = 8, 0
 BATCH = 32
@@ -33,13 +34,13 @@ BATCH = 32
 
 @dataclasses.dataclass(frozen=True)
 class DomainImages:
-    """Images in the order of their names.
+    """Images, sorted by name, with their labels and domains.
 
     Attributes:
         images: Shape `(images, 227, 227, 3)`, uint8, RGB.
         labels: Shape `(images,)`, int32, indices in `CLASSES`.
         domains: Shape `(images,)`, names.
-        validates: Shape `(images,)`, whether an image is for validation and not for training.
+        validates: Shape `(images,)`, whether an image is used for validation instead of training.
     """
 
     images: np.ndarray
@@ -49,7 +50,7 @@ class DomainImages:
 
     def without(self, held_out: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the indices of training, validation and test images if a domain is left out. The
-        domain `""` leaves out none.
+        domain `""` leaves out no domain.
         """
         test = self.domains == held_out
         parts = (~test & ~self.validates, ~test & self.validates, test)
@@ -67,8 +68,8 @@ class DomainImages:
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of the lower and the upper part of a network, for the center of each image and then
-    for each augmented copy.
+    """Outputs of the lower and the upper part of a network. The first entry is for the centers of
+    the images, and each further entry is for one augmented copy of all images.
 
     Attributes:
         maps: Outputs of the lower part, arrays of shape `(images, ...)`, float16, on disk.
@@ -80,7 +81,9 @@ class Outputs:
 
 
 def read() -> DomainImages:
-    """Reads every image of PACS once, with the split that the builder assigns to it."""
+    """Reads every image of PACS once, with the split that the data set builder assigns to the
+    image.
+    """
     records_by_file = {}
     for held_out in ("photo", "sketch"):  # together they train on all four domains
         splits = people.read(f"pacs_images/{held_out}")
@@ -99,7 +102,7 @@ def read() -> DomainImages:
 
 
 def central(images: np.ndarray) -> np.ndarray:
-    """Returns the central square of each image, float32 in [0, 1], as input of a model."""
+    """Returns the central square of each image as input of a model, float32 in [0, 1]."""
     top, left = ((extent - SIDE) // 2 for extent in images.shape[1:3])
     return np.divide(images[:, top : top + SIDE, left : left + SIDE], 255, dtype=np.float32)
 
@@ -116,11 +119,13 @@ def outputs(
     """Computes the outputs of a pretrained network for each image, or reads them from disk.
 
     Args:
-        lower: `keras.Model` of images, the part that is not trained.
-        upper: `keras.Model` of the outputs of `lower`, before training.
-        images: Images of `DomainImages`.
+        lower: `keras.Model` that takes images. The lower part of the network is not trained.
+        upper: `keras.Model` that takes the outputs of `lower`, with its weights before the
+            training.
+        images: The attribute `images` of `DomainImages`.
         key: Text that identifies the weights.
-        folder: Folder of the outputs, 49 kB for each copy of an image at 14 x 14 x 112.
+        folder: Folder for the outputs. Each copy of an image needs 49 kB if the lower part returns
+            14 x 14 x 112 values.
         copies: Number of augmented copies of each image. None: `COPIES`.
     """
     copies = COPIES if copies is None else copies
@@ -166,15 +171,16 @@ def batches(
     steps: int,
     seed: int,
 ) -> EpisodeSampler:
-    """Samples batches of all classes. Each class has images of all domains in random copies.
+    """Samples batches that contain all classes. The images of each class come from all domains,
+    each in a random augmented copy.
 
     Args:
         images: `DomainImages`.
         copies: Arrays of `Outputs`.
-        rows: Images to draw from.
-        per_class: Images of each class in a batch.
-        steps: Batches in an epoch.
-        seed: Seed of the draws.
+        rows: Indices of the images to draw from.
+        per_class: Number of images per class in a batch.
+        steps: Number of batches in an epoch.
+        seed: Seed of the random draws.
     """
 
     def look_up(sample, rng):
@@ -207,13 +213,13 @@ def leave_one_out(
         run: `zoo.recipe.Run`.
         seeds: Number of seeds, starting at the seed of the run.
         heads: `{name: (method, head)}`.
-        train: Function of settings, a dict of `domain`, `method`, `seed` and `steps`. It returns
-            `minutes`, and `test`, which lists for each head whether each image is classified
-            correctly.
+        train: Function that takes settings, a dictionary with `domain`, `method`, `seed` and
+            `steps`. The function returns a dictionary with `minutes` and `test`. The entry `test`
+            contains a list for each head: whether each image is classified correctly.
 
     Returns:
-        `{(name, domain, seed): right}`, booleans of shape `(images of the domain,)`, and the
-        minutes of all trainings.
+        A dictionary `{(name, domain, seed): right}`, and the total minutes of all trainings. The
+        array `right` contains one boolean for each image of the domain.
     """
     plan = [
         {

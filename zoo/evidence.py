@@ -1,7 +1,8 @@
-"""Measures the main result, the baselines and the thresholds of a card on the published files.
+"""Measures the main result, the baselines and the thresholds of a card with the published files.
 
-`zoo/<name>/evidence.py` contains `evidence(trained) -> Evidence`. This function is called when a
-model is published, by `python -m zoo.measure`, and by the test that compares a card with its files.
+`zoo/<name>/evidence.py` contains `evidence(trained) -> Evidence`. The function `evidence` is called
+when a model is published, by `python -m zoo.measure`, and by the test that compares a card with the
+model's files.
 """
 
 import collections.abc
@@ -20,10 +21,11 @@ from keras_dml.training.own import cross_validation
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
 CARRIED = (
-    "Each threshold is carried over from the models of the cross-validation to the published file. "
-    "The thresholds of these models are in units of the median distance between two {unit} of the "
-    "training, and are multiplied by the same median of the published file. The rates are measured "
-    "in the cross-validation. Calibrate on {unit} that were not used to train the file."
+    "The thresholds are measured with the models of the cross-validation. The distances of each "
+    "model are divided by the median distance that the model computes between two training {unit}. "
+    "For the published file, each threshold is multiplied by the median distance that the file "
+    "computes between two training {unit}. FAR and TAR are measured in the cross-validation. "
+    "Before you use a threshold, calibrate it on {unit} that were not used to train the file."
 )
 
 
@@ -34,15 +36,18 @@ class Evidence:
     Attributes:
         measured: `keras_dml.training.measure.Measurement`, or `keras_dml.training.answers.Answers`
             of a classifier of images.
-        baselines: Function that returns the results of other methods on the same trials, `{name:
-            (what, kind, values)}`. It is called only when a card is written.
-        groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
-        on_device: Function that measures the card's `device_thresholds`. Default: None, for a model
-            whose exported files compute the distance of the model.
+        baselines: Function that returns the results of other methods on the same trials, as a
+            dictionary `{name: (what, kind, values)}`. The function is called only when a card is
+            written.
+        groups: Groups of people within which a threshold is also measured, because the group is a
+            known confounder, see `keras_dml.training.pooled.thresholds`.
+        on_device: Function that measures the card's `device_thresholds`. Default: None, if the
+            exported files compute the same distance as the model.
         unit: Function that returns `(unit, offset)`: the unit of the published file's distances,
-            and their offset from 0. It is needed if the thresholds are carried over from the models
-            of a cross-validation. Default: None.
-        figures: Function that returns the card's `figures`. Default: None, if they cannot be
+            and the offset of these distances from 0. The function is needed if the thresholds are
+            measured with the models of a cross-validation and converted for the published file.
+            Default: None.
+        figures: Function that returns the card's `figures`. Default: None, if the figures cannot be
             computed from the published files.
     """
 
@@ -57,8 +62,8 @@ class Evidence:
         """Computes the measured entries of the card.
 
         Args:
-            about: Static part of the card, as in `about.json`. Its list of `test_subjects` is empty
-                if the published file was trained on all people.
+            about: Static part of the card, as in `about.json`. The list `test_subjects` is empty if
+                the published file was trained on all people.
         """
         words = {"trials": pooled.TRIALS, "repeats": pooled.BLOCKS}
         card = {
@@ -75,8 +80,8 @@ class Evidence:
     def decisions(self, has_unseen: bool) -> dict:
         """Computes the card's `thresholds` and `imposters`, which galleries use for decisions.
 
-        They are measured on people who were not used in training. The result is empty for a
-        classifier of images.
+        `thresholds` and `imposters` are measured on people who were not used in training. The
+        result is empty for a classifier of images.
 
         Args:
             has_unseen: Whether there are people who were not used to train the published file.
@@ -98,7 +103,7 @@ class Evidence:
 
 
 def unit_of(model: keras.Model, people: training.People) -> tuple[float, float]:
-    """Returns `(unit, offset)` of a published model, see `Evidence.unit`.
+    """Returns the `(unit, offset)` of a published model's distances, see `Evidence.unit`.
 
     Args:
         model: The model.
@@ -117,8 +122,8 @@ class Trained:
 
     Args:
         whole: The published model.
-        folds: Models of a cross-validation, in the order of its folds.
-        controls: Models of other methods, by name.
+        folds: Models of a cross-validation, in the order of the folds.
+        controls: Dictionary from names to models of other methods.
     """
 
     def __init__(
@@ -131,12 +136,13 @@ class Trained:
 
 
 def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Model]) -> None:
-    """Writes further models into the folder of the published model, and replaces earlier ones.
+    """Writes further models into a subfolder of the published model's folder, and removes the
+    earlier models there.
 
     Args:
         folder: Folder of the model in the zoo.
         kind: `FOLDS` or `CONTROLS`.
-        models: `{name: model}`. The sorted names of the folds are in the order of the folds.
+        models: Dictionary `{name: model}`. Sorting the names must give the order of the folds.
     """
     place = folder / kind
     place.mkdir(parents=True, exist_ok=True)
@@ -147,7 +153,7 @@ def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Mode
 
 
 def published(name: str) -> Trained:
-    """Loads the models of a folder of the zoo."""
+    """Loads the published model, the models of its folds and its controls."""
     folds, controls = (
         {path.stem: zoo.load(path) for path in sorted((ZOO / name / kind).glob("*.keras"))}
         for kind in (FOLDS, CONTROLS)
@@ -156,7 +162,9 @@ def published(name: str) -> Trained:
 
 
 def find(name: str) -> collections.abc.Callable[[Trained], Evidence] | None:
-    """Returns the function `evidence` of a model, or None if its folder has no `evidence.py`."""
+    """Returns the function `evidence` of a model, or None if the model's folder contains no
+    `evidence.py`.
+    """
     if not (ZOO / name / "evidence.py").exists():
         return None
     return importlib.import_module(f"zoo.{name}.evidence").evidence
@@ -164,5 +172,7 @@ def find(name: str) -> collections.abc.Callable[[Trained], Evidence] | None:
 
 @functools.cache
 def of_published(name: str) -> Evidence:
-    """Measures the files of a model of the zoo, once per process."""
+    """Measures the published files of a model. The result is cached, so each process measures a
+    model only once.
+    """
     return find(name)(published(name))

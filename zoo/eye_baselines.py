@@ -1,9 +1,10 @@
-"""Measures methods without a network on eye movements, for several sets of channels.
+"""Measures on several sets of channels how well methods without a network recognize people by their
+eye movements.
 
-These methods are baselines on the cards of `eye_qp_wl` and `eye_lda`. The module also measures
-lower rates, shorter windows, films that were not used in training, one of two eyes, and pupils
-alone. `python
--m zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
+The methods without a network are baselines on the cards of `eye_qp_wl` and `eye_lda`. The module
+also measures lower sampling rates, shorter windows, films that were not used in training,
+recordings with only one of the two eyes, and recordings with only the pupils.
+`python -m zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
 """
 
 import pathlib
@@ -32,7 +33,7 @@ FIGURES = pathlib.Path(__file__).parent / "eye_lda" / "figures" / "channels.csv"
 
 
 def bounded(watchers):
-    """Computes slow and fast velocities of all people, see `eyes.slow_and_fast`."""
+    """Computes the slow and the fast velocities in all recordings, see `eyes.slow_and_fast`."""
     signals = fronts.outputs([eyes.slow_and_fast], watchers.signals)
     return People(signals, watchers.subjects, watchers.sessions)
 
@@ -43,7 +44,7 @@ def quantile_distance(known):
     The quantiles are divided by the standard deviations of the training windows.
 
     Args:
-        known: Windows of people.
+        known: Windows of the training people.
 
     Returns:
         Function that computes the distances between all recordings of a list.
@@ -65,7 +66,7 @@ def quantile_distance(known):
 def log_euclidean(known):
     """Returns the log-Euclidean distance between covariances of the channels, without training.
 
-    Arguments and result are like those of `quantile_distance`.
+    Arguments and result are the same as in `quantile_distance`.
     """
     model = gait.log_euclidean(known.signals)
 
@@ -76,7 +77,8 @@ def log_euclidean(known):
 
 
 def discriminant_distance(known, lags):
-    """Returns the cosine distance between linear discriminants of moments and lagged correlations.
+    """Returns a function for the cosine distance between linear discriminants. The discriminants
+    are computed from moments and lagged correlations.
 
     The discriminants are fitted in closed form to windows of training people. Arguments and result
     are the same as in `quantile_distance`.
@@ -105,13 +107,13 @@ def discriminant_distance(known, lags):
 
 
 def by_fold(closed_form, windows, everybody=None):
-    """Returns one function of distances per fold: a closed form that is fitted to the people
-    outside of the fold.
+    """Returns one distance function per fold. The function is a closed form that is fitted to the
+    people outside of the fold.
 
     Args:
         closed_form: `quantile_distance` or another function with the same arguments and result.
         windows: Windows of the tested people.
-        everybody: Windows of all people to whom the closed form may be fitted. Default: `windows`.
+        everybody: Windows of all people to whom the closed form can be fitted. Default: `windows`.
     """
     everybody = windows if everybody is None else everybody
     return [closed_form(everybody.without(fold)) for fold in across_films.groups(windows)]
@@ -130,24 +132,26 @@ def untrained(windows):
 
 
 def without_network(watchers, windows):
-    """Computes the baselines of `untrained`, and the baseline `eye_lda`, which is fitted to the
-    people outside of each fold.
+    """Computes the baselines that `untrained` returns, and the baseline `eye_lda`. In each fold,
+    `eye_lda` is fitted to the people outside of the fold.
     """
     folds = across_films.groups(windows)
     models = [lda.fitted(watchers.without(fold)) for fold in folds]
     between = [across_films.of_encoder(model) for model in models]
     scores = across_films.trials_over_folds(windows, between).scores
-    what = "discriminants of means and lagged correlations, in closed form, on the same people"
+    what = "linear discriminants of means and lagged correlations, fitted to the same people"
     return {"eye_lda": (what, pooled.NO_NETWORK, scores), **untrained(windows)}
 
 
 def trials(closed_form, windows, everybody=None):
-    """Computes the trials of all folds with a closed form, see `by_fold`."""
+    """Computes the trials of all folds with a distance in closed form, see `by_fold`."""
     return across_films.trials_over_folds(windows, by_fold(closed_form, windows, everybody))
 
 
 def of_one_eye():
-    """Computes trials on GazeCom by name: `{name: (window in seconds, Trials)}`."""
+    """Computes trials on GazeCom. Returns `{name: (window in seconds, Trials)}`, where `name` says
+    which channels, rate and method were used.
+    """
     results = {}
     for blocks in (1, 2, 4, 8):
         watchers = eyes.one_eye(blocks)
@@ -171,7 +175,9 @@ def of_one_eye():
 
 
 def of_both_eyes():
-    """Computes trials by name for the people of DIEM with two films, as `of_one_eye` does."""
+    """Computes trials of the people of DIEM who watched several films. The result has the same form
+    as in `of_one_eye`.
+    """
     watchers = eyes.both_eyes()
     everybody = watchers.windows(eyes.BOTH_WINDOW)
     seconds = eyes.BOTH_WINDOW / eyes.BOTH_RATE_HZ
@@ -200,8 +206,8 @@ def of_both_eyes():
 
 
 def within_experiments(given):
-    """Selects the trials whose two recordings are from one experiment of DIEM. The recordings of an
-    experiment share room and settings.
+    """Selects the trials whose two recordings are from the same experiment of DIEM. All recordings
+    of an experiment were made in the same room with the same settings.
     """
     alike = np.array([a[:5] == b[:5] for a, b in zip(given.probes, given.claims, strict=True)])
     names = ("scores", "probes", "claims", "recordings", "enrolled")
@@ -209,9 +215,7 @@ def within_experiments(given):
 
 
 def table(found):
-    """Computes the columns of a table with the pooled figures of the trials that `of_one_eye`
-    returns.
-    """
+    """Returns the columns of a table with pooled figures of the trials."""
     columns = {}
     for name, (seconds, claims) in found.items():
         row = {"what": name, "window_s": round(seconds, 2)}
@@ -232,7 +236,7 @@ def _by_lags(lags):
 
 
 def main():
-    """Measures all baselines and writes them as CSV."""
+    """Measures all baselines and writes their figures as CSV."""
     two_eyes = of_both_eyes()
     seconds, claims = two_eyes["both eyes"]
     two_eyes["both eyes, imposters of the same experiment"] = seconds, within_experiments(claims)

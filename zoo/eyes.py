@@ -1,11 +1,12 @@
-"""Reads eye movements of people who watch films, from two data sets that need two encoders.
+"""Reads eye movements of people who watch films, from the data sets GazeCom and DIEM.
 
-GazeCom has one eye at 250 Hz. Its people are recognized across films by fast, small movements: at a
-quarter of the rate much of the accuracy remains, and at 31 Hz little remains. DIEM has 30 values
-per second of
-both eyes, in pixels of a screen at an unknown distance. Its people are recognized by the size of
-their pupils and the relative position of the two eyes. At 30 Hz GazeCom would lose its information,
-and at 250 Hz DIEM would be interpolated. So each data set is read at its own rate.
+GazeCom contains recordings of one eye at 250 Hz. Fast, small movements distinguish the people in
+GazeCom across films. At a quarter of the sampling rate much of the accuracy remains, and at 31 Hz
+little remains. DIEM contains recordings of both eyes at 30 Hz, in pixels of a screen at an unknown
+distance. The people in DIEM are distinguished by the size of their pupils and the relative position
+of the two eyes. If GazeCom was resampled to 30 Hz, it would lose the fast movements. If DIEM was
+resampled to 250 Hz, most values would be interpolated. Therefore each data set is read at its own
+rate and needs its own encoder.
 """
 
 import numpy as np
@@ -23,8 +24,8 @@ BOTH_CHANNELS = (
     "disparity y",
 )
 OF_EYE = {"left": (0, 1, 2, 3), "right": (4, 5, 6, 7)}
-# Degrees per second that a hyperbolic tangent turns to .76: drifts and tremor, then saccades
-# (Jaeger2019 has 50 for the slow part).
+# Velocities in degrees per second that the hyperbolic tangent maps to 0.76. The first scale is for
+# drifts and tremor, and the second scale is for saccades. Jaeger2019 uses 50 for the slow part.
 SCALES = (3.0, 50.0)
 BEYOND = 3.0  # degrees outside of the screen, where the tracker is lost
 SCREEN = np.array([1280.0, 960.0])  # of DIEM, pixels
@@ -33,10 +34,12 @@ AROUND_BLINKS = 2  # frames before and after, in which the lid covers a part of 
 
 
 def one_eye(blocks=1):
-    """Reads velocities of one eye from GazeCom, in degrees per second. The session is the film.
+    """Reads velocities of one eye from GazeCom, in degrees per second. The session of a recording
+    is its film.
 
     Args:
-        blocks: Number of successive gaze values that are averaged to one value, for a lower rate.
+        blocks: Number of successive gaze values that are averaged to one value, to lower the
+            sampling rate.
     """
     watchers = People([], [], [])
     for records in people.read("gazecom_gaze/uniform").values():
@@ -48,8 +51,8 @@ def one_eye(blocks=1):
 
 
 def examples(_):
-    """Returns windows of `one_eye` and their people. The split is ignored, because folds divide the
-    people.
+    """Returns the windows of `one_eye` and the people who recorded them. The argument, the name of
+    a split, is ignored, because the people are divided into folds.
     """
     windows = one_eye().windows(WINDOW)
     return windows.signals, windows.subjects
@@ -63,7 +66,7 @@ def known_recordings():
 def degrees(record):
     """Converts the gaze of a record of GazeCom to visual angles from the middle of the screen.
 
-    The shape is `(time, 2)`; values are NaN while the eye is lost.
+    The result has shape `(time, 2)`. Values are NaN while the tracker does not see the eye.
     """
     pixels = np.array([record["width"], record["height"]])
     size = np.array([record["screen_width_m"], record["screen_height_m"]]) / record["distance_m"]
@@ -73,20 +76,24 @@ def degrees(record):
 
 
 def block_means(gaze, steps):
-    """Averages blocks of a gaze, shape `(time // steps, 2)`, NaN if a block lacks the eye."""
+    """Averages blocks of successive gaze values. The result has shape `(time // steps, 2)`. The
+    mean of a block is NaN if the tracker lost the eye during the block.
+    """
     whole = gaze[: len(gaze) // steps * steps]
     return whole.reshape(-1, steps, 2).mean(axis=1)
 
 
 def velocities(gaze, rate_hz):
-    """Computes velocities of a gaze, zero if the eye is lost before or after the step.
+    """Computes the velocity of a gaze at each step. The velocity is 0 if the tracker does not see
+    the eye before or after the step.
 
     Args:
-        gaze: Shape `(time, 2)`, NaN where the eye is lost.
-        rate_hz: Values per second.
+        gaze: Gaze positions, shape `(time, 2)`. Positions are NaN while the tracker does not see
+            the eye.
+        rate_hz: Gaze values per second.
 
     Returns:
-        Shape `(time - 1, 2)`, in units of the gaze per second, float32.
+        Velocities, shape `(time - 1, 2)`, float32. The unit is the unit of `gaze` per second.
     """
     change = rate_hz * np.diff(gaze, axis=0)
     seen = np.isfinite(change).all(axis=1, keepdims=True)
@@ -94,8 +101,8 @@ def velocities(gaze, rate_hz):
 
 
 def both_eyes():
-    """Reads both eyes of the people of DIEM, channels `BOTH_CHANNELS`. The session of a recording
-    is its film.
+    """Reads the movements of both eyes from DIEM, with channels `BOTH_CHANNELS`. The session of a
+    recording is its film.
     """
     records = people.read("diem_gaze/all", "train")
     watchers = people.collect(records, lambda record: record["video"].decode())
@@ -104,18 +111,20 @@ def both_eyes():
 
 
 def binocular(sequence, event):
-    """Converts a recording of DIEM to the channels `BOTH_CHANNELS`, zero while an eye is lost.
+    """Converts a recording of DIEM to the channels `BOTH_CHANNELS`. The channels of an eye are 0
+    while the tracker does not see the eye.
 
     Args:
         sequence: Shape `(time, 6)`: x and y of the left eye and of the right eye, and the pupil of
             each eye.
-        event: Shape `(time, 2)`, positive at time steps at which the tracker sees the left or right
-            eye.
+        event: Shape `(time, 2)`. The first column is positive while the tracker sees the left eye,
+            and the second column while it sees the right eye.
 
     Returns:
-        Shape `(time - 1, 10)`, float32: velocities in pixels per second, logarithms of pupils in
-        thousands of the tracker's units, 1 at time steps at which the eye is seen, and the position
-        of the left eye minus the position of the right eye in pixels.
+        Array `(time - 1, 10)`, float32. For each eye the array contains the velocities in pixels
+        per second, the logarithm of the pupil's size in thousands of the tracker's units, and a
+        channel that is 1 while the tracker sees the eye. The last two channels are the position of
+        the left eye's gaze minus the position of the right eye's gaze, in pixels.
     """
     eyes, gazes = [], []
     for eye in range(2):
@@ -132,7 +141,7 @@ def binocular(sequence, event):
 
 
 def of_eye(signals, eye):
-    """Returns the recordings of `both_eyes` as if the other eye had been lost.
+    """Returns the recordings of `both_eyes` as if the tracker had not seen the other eye.
 
     Args:
         signals: List of arrays `(time, 10)`.
@@ -151,15 +160,15 @@ def of_several_films(watchers):
 
 
 def slow_and_fast(velocity, scales=SCALES):
-    """Bounds velocities at several scales, so that small movements count in addition to saccades.
+    """Bounds velocities at several scales, so that the result depends on small movements in
+    addition to saccades.
 
     Args:
         velocity: Tensor `(batch, time, channels)`.
-        scales: Velocities that are mapped to .76 (by a hyperbolic tangent), in the unit of the
-            input.
+        scales: Velocities that the hyperbolic tangent maps to 0.76, in the unit of the input.
 
     Returns:
-        Tensor `(batch, time, channels times scales)`.
+        Tensor `(batch, time, channels * scales)`.
     """
     bounded = [
         keras.layers.Activation("tanh")(keras.layers.Rescaling(1 / scale)(velocity))

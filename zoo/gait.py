@@ -1,5 +1,5 @@
-"""Reads walks of the public gait archive, and contains functions that the models of these walks
-share.
+"""Reads walks of the public gait archive, and contains the functions that all recipes for these
+walks use.
 """
 
 import functools
@@ -17,16 +17,17 @@ WINDOW = 512  # 5.12 s
 STRIDE = 128  # of training windows
 KNOWN = ("train", "validation")
 RIGHT = " right"
-# Reflection at the median plane, which makes a right foot a left one: the second axis of a sensor
-# is the lateral one. On the training people these signs of the six channels, and their opposites,
-# bring the lagged correlations of right feet nearest to those of left ones.
+# Signs of the six channels that mirror a right foot at the median plane to a left foot. The second
+# axis of a sensor is the lateral axis. On the training people these signs, and their opposites,
+# make the lagged correlations of right feet most similar to the lagged correlations of left feet.
 MIRROR = np.array([1, -1, 1, -1, 1, -1], np.float32)
 
 
 def walks(split, foot="left"):
     """Reads walks of one foot, from the first to the last annotated step.
 
-    People stand still at both ends of a trial.
+    The parts of a trial before the first step and after the last step are removed, because people
+    stand still there.
 
     Args:
         split: A split of the data set.
@@ -41,18 +42,19 @@ def walks(split, foot="left"):
 
 
 def sensors():
-    """Returns the kind of sensor of each person of `test`.
+    """Returns the kind of sensor that each person of the split `test` wore.
 
-    Patients have one kind of sensor, most other people another kind.
+    Patients wore one kind of sensor, and most other people wore another kind.
     """
     records = people.read("ipol_gait/left_foot", "test")
     return {record["subject"].decode(): record["device"].decode() for record in records}
 
 
 def both_feet():
-    """Returns walks of `train` and `validation`: left feet, and right feet as additional people.
+    """Returns the walks of the splits `train` and `validation`, with the right feet as additional
+    people.
 
-    The right foot of a person moves similarly to the left foot, but not identically.
+    The two feet of a person move similarly, but not identically.
     """
     left = [walks(split, "left") for split in KNOWN]
     right = [walks(split, "right") for split in KNOWN]
@@ -62,7 +64,9 @@ def both_feet():
 
 
 def mirrored(walkers):
-    """Mirrors the right feet of `both_feet` to left feet."""
+    """Mirrors the recordings of right feet in `both_feet`, so that they resemble recordings of left
+    feet.
+    """
     signals = [
         signal * MIRROR if subject.endswith(RIGHT) else signal
         for signal, subject in zip(walkers.signals, walkers.subjects, strict=True)
@@ -71,13 +75,15 @@ def mirrored(walkers):
 
 
 def left_feet(walkers):
-    """Returns the left feet of `both_feet`, whose statistics normalize the channels."""
+    """Returns the recordings of left feet in `both_feet`. Statistics of these recordings normalize
+    the channels.
+    """
     return walkers.take([not subject.endswith(RIGHT) for subject in walkers.subjects])
 
 
 def log_euclidean(recordings):
-    """Returns a model without training that computes the matrix logarithm of the covariance of the
-    channels.
+    """Returns a model that needs no training and computes the matrix logarithm of the channels'
+    covariance.
 
     Args:
         recordings: Recordings whose statistics normalize the channels.
@@ -100,13 +106,15 @@ def evidence(trained, others):
 
     Args:
         trained: `zoo.evidence.Trained`.
-        others: Other models, `{name: (what, kind, function that returns the model)}`.
+        others: Dictionary of other models, `{name: (what, kind, function that returns the model)}`.
     """
     test = walks("test").windows(WINDOW)
     claims = trials.from_model(trained.whole, test)
     baselines = functools.partial(_baselines, others, test.signals)
     return Evidence(
-        measure.Measurement([], claims), baselines, {"people of one kind of sensor": sensors()}
+        measure.Measurement([], claims),
+        baselines,
+        {"people recorded by the same kind of sensor": sensors()},
     )
 
 
@@ -121,12 +129,12 @@ def _baselines(others, signals):
 
 
 def known_recordings():
-    """Returns training windows of both feet."""
+    """Returns the training windows of left and right feet."""
     return both_feet().windows(WINDOW, STRIDE).signals
 
 
 def publish(run, model, walkers, test, measured, **published):
-    """Publishes a model of left feet.
+    """Publishes a model that recognizes people by their left foot.
 
     Args:
         run: `zoo.recipe.Run`.

@@ -1,6 +1,6 @@
 """Adds the quality gate to the cards of published models of sequences and audio.
 
-The model files do not change. From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
+The model files do not change. Run `python -m zoo.gates gait_lda vowels_qp_wl` from the checkout.
 """
 
 import dataclasses
@@ -19,7 +19,9 @@ Names = Annotated[list[str], typer.Argument(help="Models of sequences or sound o
 
 
 def main(names: Names):
-    """Writes usual properties of the training recordings into the cards of published models."""
+    """Measures what usual training recordings look like, and writes these properties into the cards
+    of published models.
+    """
     for name in names:
         recordings = importlib.import_module(f"zoo.{name}.train").known_recordings()
         gate = describe(zoo.card(evidence.ZOO / name)["input"], recordings)
@@ -29,15 +31,15 @@ def main(names: Names):
 
 
 def describe(described, recordings):
-    """Computes a card's entry `quality`, see `keras_dml.quality.described`.
+    """Computes the entry `quality` of a card, see `keras_dml.quality.described`.
 
     Args:
-        described: The card's `input`.
-        recordings: Training recordings. The shortest one gives the number of steps from which the
-            magnitude of a recording is judged.
+        described: Entry `input` of the card.
+        recordings: Training recordings. The length of the shortest recording is the number of steps
+            on which the gate judges the magnitude of a recording.
 
     Returns:
-        Dict; None if the gate would refuse more than 1 % of these recordings.
+        A dictionary, or None if the gate would refuse more than 1 % of the training recordings.
     """
     channels, units = tuple(described["channels"]), tuple(described["units"])
     usual = quality.Usual(channels, is_sound(described), units=units)
@@ -50,7 +52,7 @@ def describe(described, recordings):
 
 
 def is_sound(described):
-    """Returns true if a card's `input` is audio, for which loudness is not informative."""
+    """Returns True if the `input` of a card is audio. For audio, loudness is not informative."""
     return task.resolve_kind(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
 
 

@@ -1,4 +1,6 @@
-"""Measures the accuracy of image classifiers and of their baselines for their cards."""
+"""Measures the accuracy of image classifiers and of their baselines. The models' cards contain the
+results.
+"""
 
 import functools
 from collections.abc import Callable
@@ -26,13 +28,14 @@ def of_classifier(
     side: int | None = None,
     closed_forms: dict[str, tuple[str, Callable[..., np.ndarray]]] | None = None,
 ) -> Evidence:
-    """Classifies the test images by the similarity to the prototypes of a classifier.
+    """Measures how well a classifier and its baselines classify the test images. The classifier
+    assigns each image to the most similar prototype.
 
     Args:
-        examples: Function of a split that returns images and labels.
+        examples: Function that takes the name of a split and returns images and labels.
         trained: `zoo.evidence.Trained`.
-        side: Pixels per side to which images are shrunk for the nearest neighbor. Default: no
-            shrinking.
+        side: Pixels per side to which images are shrunk for the baseline of the nearest neighbor.
+            Default: no shrinking.
         closed_forms: Further methods without a network, `{name: (description, classify)}`, where
             `classify(training_images, labels, images)` returns the classes of images.
     """
@@ -45,7 +48,9 @@ def of_classifier(
 
 
 def _baselines(trained, z, x, y, training_examples, side, closed_forms) -> dict[str, Any]:
-    """Returns description, kind and right answers of each baseline on the test images."""
+    """Returns, for each baseline, its description, its kind, and for each test image whether the
+    baseline is right.
+    """
     model = trained.whole
     images, labels = training_examples()
     rows = pixels(images, side)
@@ -85,7 +90,9 @@ def _embed(model, x):
 
 
 def pixels(images: np.ndarray, side: int | None = None) -> np.ndarray:
-    """Returns images as rows of pixels, after shrinking to `side` by means over blocks."""
+    """Shrinks images to `side` by `side` pixels by averaging blocks, and returns each image as a
+    row of pixels.
+    """
     if side is not None:
         step = images.shape[1] // side
         images = images[:, : side * step, : side * step]

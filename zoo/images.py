@@ -1,5 +1,5 @@
-"""Reads MNIST, CIFAR-10 and Omniglot as arrays, from the folder of the recordings if it contains
-the files, otherwise from TensorFlow Datasets, which downloads them.
+"""Reads MNIST, CIFAR-10 and Omniglot as arrays. If the folder of the recordings contains the files,
+the files are read from this folder. Otherwise TensorFlow Datasets downloads them.
 
 ```
 <folder>/                                        named by zoo/recordings.py
@@ -55,15 +55,17 @@ OMNIGLOT = {
 
 @dataclasses.dataclass(frozen=True)
 class Drawings:
-    """Drawn characters of Omniglot (Lake2015), in the order of characters and drawers.
+    """Drawings of characters from Omniglot (Lake2015), sorted by character and by the person who
+    drew them.
 
     Attributes:
         images: Shape `(drawings, size, size, 1)`, float32. Ink is 1, and paper is 0.
-        labels: Shape `(drawings,)`, int32, the official number of the character minus 1: 0 to 963
-            in the background set, 964 to 1622 in the evaluation set.
+        labels: Shape `(drawings,)`, int32, the official number of the character minus 1. The labels
+            are 0 to 963 in the background set and 964 to 1622 in the evaluation set.
         alphabets: Shape `(drawings,)`, names. The two sets have different alphabets.
-        drawers: Shape `(drawings,)`, int32, 1 to 20; -1 from TensorFlow Datasets, where drawers
-            are unknown.
+        drawers: Shape `(drawings,)`, int32, the numbers 1 to 20 of the people who drew. The number
+            is -1 if TensorFlow Datasets was the source, because this source does not name the
+            people.
     """
 
     images: np.ndarray
@@ -79,11 +81,13 @@ def mnist(split: str) -> tuple[np.ndarray, np.ndarray]:
         split: `"train"` (60,000) or `"test"` (10,000).
 
     Returns:
-        Images, shape `(n, 28, 28, 1)`, float32 in [0, 1], ink is 1; labels, shape `(n,)`, int32.
+        Images, shape `(n, 28, 28, 1)`, float32 in [0, 1], where ink is 1, and labels, shape `(n,)`,
+        int32.
 
     Raises:
-        ValueError: If the split has another name.
-        ArchiveError: If the folder of the recordings has an `mnist/` without the split's files.
+        ValueError: If `split` is neither `"train"` nor `"test"`.
+        ArchiveError: If the folder of the recordings has a subfolder `mnist/` that does not contain
+            the files of the split.
     """
     folder = _folder("mnist", split)
     if folder is None:
@@ -99,19 +103,21 @@ def mnist(split: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cifar10(split: str) -> tuple[np.ndarray, np.ndarray]:
-    """Reads small photographs of ten classes, `CIFAR10_CLASSES` (Krizhevsky2009).
+    """Reads CIFAR-10 (Krizhevsky2009), small photographs of the ten classes `CIFAR10_CLASSES`.
 
     Args:
-        split: `"train"` (50,000) or `"test"` (10,000); fewer if the folder contains only a part of
+        split: `"train"` (50,000 images) or `"test"` (10,000 images). There are fewer images if the
+            folder contains only a part of
         the data set.
 
     Returns:
-        Images, shape `(n, 32, 32, 3)`, float32 in [0, 1]; labels, shape `(n,)`, int32.
+        Images, shape `(n, 32, 32, 3)`, float32 in [0, 1], and labels, shape `(n,)`, int32.
 
     Raises:
-        ValueError: If the split has another name.
-        ArchiveError: If the folder of the recordings has a `cifar10/` without the set.
-        FormatError: If an image there is damaged.
+        ValueError: If `split` is neither `"train"` nor `"test"`.
+        ArchiveError: If the folder of the recordings has a subfolder `cifar10/` that does not
+            contain the data set.
+        FormatError: If an image in the folder is damaged.
     """
     folder = _folder("cifar10", split)
     if folder is None:
@@ -123,17 +129,19 @@ def cifar10(split: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def omniglot(split: str, size: int = 28) -> Drawings:
-    """Reads handwritten characters of 50 alphabets, each drawn once by 20 people.
+    """Reads handwritten characters of 50 alphabets. Each of 20 people drew each character once.
 
     Args:
         split: `"train"`, the background set with 964 characters of 30 alphabets, or `"test"`, the
             evaluation set with 659 characters of 20 other alphabets, for tests only.
-        size: Pixels per side. Smaller sizes than the official 105 average over areas.
+        size: Pixels per side. Sizes below the official 105 pixels are computed by averaging areas
+            of pixels.
 
     Raises:
-        ValueError: If the split has another name, or the size is not in 1..105.
-        ArchiveError: If the folder of the recordings has an `omniglot/` without the split.
-        FormatError: If a drawing there is damaged.
+        ValueError: If `split` is neither `"train"` nor `"test"`, or `size` is not in 1..105.
+        ArchiveError: If the folder of the recordings has a subfolder `omniglot/` that does not
+            contain the split.
+        FormatError: If a drawing in the folder is damaged.
     """
     if not 1 <= size <= _OFFICIAL_SIZE:
         raise ValueError(f"Received size={size!r}; `size` must be in 1..{_OFFICIAL_SIZE} pixels.")
@@ -168,7 +176,9 @@ def _existing_file(folder, stem):
 
 
 def _cached(name, source, read, fields):
-    """Returns the columns that `read` returns, cached in an `.npz` file for each archive."""
+    """Calls `read` and returns its columns. The columns are cached in one `.npz` file per
+    archive.
+    """
     path = CACHE / f"{name}_{fingerprint(source)[:12]}.npz"
     if not path.exists():
         columns = dict(zip(fields, read(), strict=True))
@@ -181,7 +191,7 @@ def _cached(name, source, read, fields):
 
 
 def _cifar10(source: Source, split):
-    """Reads images and labels from an archive of pictures or of the official batches."""
+    """Reads images and labels from an archive that contains pictures or the official batches."""
     batches = [name for name in source.names if re.fullmatch(_BATCH[split], name)]
     if batches:
         return _cifar10_batches(source, batches)
@@ -210,7 +220,7 @@ def _cifar10_batches(source, names):
 
 
 def _omniglot(source: Source, size):
-    """Reads the columns of `Drawings`, with images of unsigned bytes."""
+    """Reads the columns of `Drawings`. The images are unsigned bytes."""
     matches = [(re.fullmatch(_DRAWING, name), name) for name in source.names]
     drawings = sorted((int(m[2]), int(m[3]), m[1], name) for m, name in matches if m)
     if not drawings:
@@ -232,7 +242,9 @@ def _omniglot(source: Source, size):
 
 
 def _shrunk(drawing, size):
-    """Returns a drawing, black on white, as ink of `size` pixels per side, uint8."""
+    """Shrinks a drawing, which is black on white, to `size` pixels per side. The result is uint8,
+    and large values are ink.
+    """
     gray = Image.fromarray(drawing[..., 0])
     return 255 - np.asarray(gray.resize((size, size), Image.Resampling.BOX))
 

@@ -1,6 +1,7 @@
-"""Measures published models again, and rewrites their cards and pages but not their files.
+"""Measures published models again and rewrites their cards and pages. The model files do not
+change.
 
-From the checkout: `python -m zoo.measure vowels_qp_wl gait_qp_wl`.
+Run `python -m zoo.measure vowels_qp_wl gait_qp_wl` from the checkout.
 """
 
 from typing import Annotated
@@ -15,7 +16,9 @@ Names = Annotated[list[str], typer.Argument(help="Models of the zoo.")]
 
 
 def main(names: Names):
-    """Measures published files, and writes results, baselines and thresholds into their cards."""
+    """Measures the files of published models, and writes the results, baselines and thresholds into
+    the models' cards.
+    """
     for name in names:
         card = evidence.of_published(name).card(recipe.about_model(name))
         training.update(evidence.ZOO / name, **card)

@@ -11,7 +11,9 @@ MAP_AT_R = "map_at_r"
 
 
 def clips(actors=ACTORS):
-    """Reads clips as recorded. The class of a clip is its motion, and the session is its actor."""
+    """Reads the clips without changing them. The class of a clip is its motion, and the session of
+    a clip is its actor.
+    """
     result = People([], [], [])
     for actor in actors:
         records = people.read("hdm05_mocap/sequences", f"actor_{actor}")
@@ -34,13 +36,13 @@ def resampled(signal, steps):
 
 
 def over_actors(every, distances):
-    """Measures every actor's clips against the clips of the other actors.
+    """Compares the clips of each actor with the clips of the other actors.
 
     Args:
-        every: `keras_dml.training.People`, all clips.
+        every: `keras_dml.training.People` with all clips.
         distances: One function per actor that computes the distances between all clips of a list.
-            The distances are divided by the `measure.distance_unit` of the motions of the other
-            actors, so that all actors share one threshold.
+            The distances of an actor are divided by the `measure.distance_unit` of the other
+            actors' clips, so that all actors share one threshold.
     """
     parts = []
     for actor, between in zip(ACTORS, distances, strict=True):
@@ -53,7 +55,8 @@ def over_actors(every, distances):
 
 
 def evaluate(distances, probes, gallery):
-    """Measures how well clips are retrieved and verified by the motions of a gallery.
+    """Measures how well the motions of clips are retrieved and verified with a gallery of other
+    clips.
 
     Args:
         distances: Shape `(probes, gallery)`.
@@ -81,7 +84,7 @@ def evaluate(distances, probes, gallery):
 
 
 def map_at_r(encoder, probes, gallery):
-    """Computes MAP@R of an encoder."""
+    """Computes the MAP@R of an encoder's distances from probes to a gallery."""
     embeddings = [inference.embed(encoder, clips.signals) for clips in (probes, gallery)]
     measured = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
     return {row["metric"]: row["value"] for row in measured.figures}[MAP_AT_R]

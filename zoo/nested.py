@@ -1,30 +1,36 @@
-"""Chooses settings by nested cross-validation, on people who are not measured."""
+"""Chooses settings by nested cross-validation, so that no person's own recordings decide about the
+settings with which the person is measured.
+"""
 
 import numpy as np
 
 
 def choose(grid, groups, validate):
-    """Chooses the best settings for each group of people, and for a model of all of them.
+    """Chooses the best settings for each group of people, and for a model of all people.
 
-    Groups are paired, half the list apart. Each candidate is trained without both groups of a pair
-    and measured on each of them. The settings of a group are the best ones on its partner.
+    Each group of the first half of the list is paired with a group of the second half. Each
+    candidate is trained without the two groups of a pair and measured on each of the two groups.
+    The settings for a group are the settings that are best on its partner.
 
     Args:
-        grid: Candidates, a list of dicts.
+        grid: Candidate settings, a list of dictionaries.
         groups: An even number of disjoint groups of people.
-        validate: `validate(candidate, pair) -> (score, score)`. It trains without both groups of a
-            pair and measures each group. Larger scores are better.
+        validate: `validate(candidate, pair) -> (score, score)`. The function trains a model without
+            the two groups of a pair and returns the score of each group. Larger scores are better.
 
     Returns:
-        A list with the candidate of each group, and the candidate with the best mean over all
-        groups. Of equal candidates the first is chosen.
+        A list with the chosen candidate for each group, and the candidate with the best mean over
+        all groups. If two candidates have the same score, the first one is chosen.
 
     Raises:
         ValueError: If the number of groups is odd.
     """
     half, odd = divmod(len(groups), 2)
     if odd:
-        raise ValueError(f"`groups` must pair up. Received {len(groups)} of them.")
+        raise ValueError(
+            f"Received {len(groups)} `groups`. An even number is expected, because the groups are "
+            "paired. Divide the people into one more or one fewer group."
+        )
     pairs = list(zip(groups[:half], groups[half:], strict=True))
     scores = np.empty((len(grid), 2, half))
     for row, candidate in enumerate(grid):
@@ -36,6 +42,8 @@ def choose(grid, groups, validate):
 
 
 def name(candidate, group):
-    """Returns the name of a run that trains with some settings and without some people."""
+    """Returns the name of a run that trains with the settings `candidate` and without the people in
+    `group`.
+    """
     settings = (f"{key}_{value:g}" for key, value in candidate.items())
     return "_".join(["without", *map(str, group), *settings])

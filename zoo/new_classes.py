@@ -1,7 +1,7 @@
-"""Measures the accuracy on added classes and on old classes, among all classes.
+"""Measures how accurately old classes and added classes are recognized among all classes.
 
-The encoders are trained without the new classes, see `zoo.class_splits`. From the checkout:
-`python -m zoo.new_classes --help`.
+The encoders are trained without the new classes, see `zoo.class_splits`. To list the options, run
+`python -m zoo.new_classes --help` from the checkout.
 """
 
 import json
@@ -48,8 +48,8 @@ TEXT = """# New classes among all classes
 `PrototypicalClassifier.add_classes` adds classes after training. The tables on this page contain
 the accuracy of the classifier among **all** classes, for examples of the new classes and for
 examples of the old classes, and the harmonic mean of both accuracies. The published models of
-digits and photographs were trained on all ten classes. So small encoders were trained for this page
-without the new classes:
+digits and photographs were trained on all ten classes. Therefore small encoders were trained for
+this page without the new classes:
 
 {data}
 
@@ -59,20 +59,21 @@ splits. The value of a split is the mean over {draws} draws of the support (one 
 The splits of a data set share classes, so the intervals are too narrow for other classes. All
 methods use the same embeddings. The nearest class mean uses the Euclidean distance. Logistic
 regression (scikit-learn, standardized embeddings, balanced classes) trains on the support and on up
-to {regression} training examples of each old class, which `add_classes` does not need.
-`add_classes` was called after `refit_prototypes`, which measures the spread of the examples of old
-classes. The published files do not contain this spread. Call `refit_prototypes` first if you have
-training examples. An accuracy of `add_classes` is bold if it is more than 3 points below the better
-one of nearest class mean and logistic regression.
+to {regression} training examples per old class. `add_classes` does not need these training
+examples. We called `refit_prototypes`, which measures how much the examples of old classes vary,
+before `add_classes`. The published files do not contain this variance. Call `refit_prototypes`
+first if you have training examples. An accuracy of `add_classes` is bold if the nearest class mean
+or logistic regression is more than 3 points better.
 
 {tables}
 
 The learned similarity still decides among the old classes, so an encoder that is trained for too
-few steps limits the accuracy. On alphabets held out of training, with five examples, the Omniglot
-encoder had a harmonic mean of 57.0 % after 300 steps (logistic regression 65.2 %) and of 87.2 %
-after 1,500 steps (logistic regression 85.2 %). So the Omniglot encoder is trained for 1,500 steps.
+few steps limits the accuracy. We added classes from alphabets that were not used in training, with
+five examples per class. With the Omniglot encoder after 300 steps, `add_classes` had a harmonic
+mean of 57.0 %, and logistic regression had 65.2 %. After 1,500 steps, `add_classes` had 87.2 %, and
+logistic regression had 85.2 %. Therefore the Omniglot encoder is trained for 1,500 steps.
 
-## How it was chosen
+## How the method was chosen
 
 {choice}
 
@@ -82,24 +83,24 @@ after 1,500 steps (logistic regression 85.2 %). So the Omniglot encoder is train
 python -m zoo.new_classes --out build/new_classes
 ```
 
-This command trains the encoders, prints the tables and writes this page. `--phase choice` prints
-the figures of other splits, which were used to choose the method. These splits contain no class
-that is new in the tables above.
+The command trains the encoders, prints the tables and writes this page. `--phase choice` prints the
+figures of other splits, which were used to choose the method. No class that is new in the tables
+above occurs in these splits.
 """
-CHOICE = """The method of `add_classes` was chosen on splits of other classes of digits, speakers
-and photographs, without Omniglot. The figures are harmonic means with five examples of each new
-class unless another number is given.
+CHOICE = """The method of `add_classes` was chosen on splits with other classes of digits, speakers
+and photographs, without Omniglot. The figures are harmonic means with five examples per new class
+unless another number is given. We compared three methods:
 
-1. *The similarity plus an offset.* Among the two new digits alone, the similarity is right for 75 %
-   of the examples, and the nearest class mean for 94 %. So the similarity does not reach the
-   nearest class mean with any offset. If the nearest class mean decides between old and new
-   classes, and the similarity decides among the new classes, the harmonic mean is 80 %. With the
-   nearest class mean alone it is 92 %.
-2. *Whitened distances plus an offset, calibrated on simulated examples* around the class means. The
-   harmonic mean is 95 % on digits, but 27 to 42 % on photographs, because the spread of new classes
-   differs from the spread of training classes.
-3. *Whitened distances minus the increase that is due to few examples* (published). The covariance
-   is shrunk toward equal variances. The weight of the equal variances is .5.
+1. *The similarity plus an offset.* If only the two new digits are candidates, the similarity is
+   right for 75 % of the examples, and the nearest class mean for 94 %. Therefore the similarity
+   does not reach the nearest class mean with any offset. If the nearest class mean decides between
+   old and new classes, and the similarity decides among the new classes, the harmonic mean is 80 %.
+   The nearest class mean alone has a harmonic mean of 92 %.
+2. *Whitened distances plus an offset.* The offset is calibrated on simulated examples around the
+   class means. The harmonic mean is 95 % on digits, but 27 to 42 % on photographs, because new
+   classes vary more or less than training classes.
+3. *Whitened distances minus the increase that few examples cause.* This is the published method.
+   The covariance is shrunk toward equal variances, with a weight of .5.
 
 | weight of equal variances | .3 | .6 | .8 | .9 | 1 |
 | --- | --- | --- | --- | --- | --- |
@@ -117,8 +118,8 @@ DATA = {
     ),
     "omniglot": (
         "four convolutions, 64 features, 1,500 steps",
-        "characters of three of the 30 alphabets trained on",
-        "all characters of an alphabet; each second one of the evaluation set",
+        "characters of three of the 30 training alphabets",
+        "all characters of an alphabet; every second alphabet of the evaluation set",
     ),
     "speakers": (
         "one dense layer, 32 features, 200 steps",
@@ -133,9 +134,12 @@ DATA = {
 }
 
 Names = Annotated[list[str] | None, typer.Argument(help="digits, omniglot, speakers, cifar10.")]
-Out = Annotated[pathlib.Path, typer.Option(help="Folder of encoders, embeddings and figures.")]
+Out = Annotated[pathlib.Path, typer.Option(help="Folder for encoders, embeddings and figures.")]
 Phase = Annotated[
-    str, typer.Option(help="measured: splits of the page. choice: splits to choose settings.")
+    str,
+    typer.Option(
+        help="measured: use the splits of the page. choice: use the splits for choosing settings."
+    ),
 ]
 
 
@@ -147,18 +151,19 @@ def measure(
     shots: int,
     draws: int,
 ) -> dict[str, list[float]]:
-    """Computes the figures of all methods for a split, as means over draws of the support.
+    """Computes the figures of all methods on a split. The figures are means over several draws of
+    the support examples.
 
     Args:
         classifier: Trained `PrototypicalClassifier` with a learned similarity.
         split: `zoo.class_splits.Split`.
         support: Embeddings and class ids of the training part.
         test: Embeddings and class ids of the test part.
-        shots: Support examples of each new class.
-        draws: Draws of the support.
+        shots: Number of support examples per new class.
+        draws: Number of draws of the support examples.
 
     Returns:
-        Figures in the order of `FIGURES`, by method.
+        Dictionary from methods to figures in the order of `FIGURES`.
     """
     rows = np.isin(support[1], split.old)
     old, labels = support[0][rows], np.searchsorted(split.old, support[1][rows])
@@ -181,7 +186,9 @@ def measure(
 def support_rows(
     labels: np.ndarray, new: Sequence[int], shots: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws support examples, and returns their indices and their classes, numbered from 0."""
+    """Draws support examples. Returns the indices and the classes of the examples. Classes are
+    numbered from 0.
+    """
     rows = [rng.choice(np.flatnonzero(labels == k), shots, replace=False) for k in new]
     return np.concatenate(rows), np.repeat(np.arange(len(new)), shots)
 
@@ -195,7 +202,8 @@ def scores_of(
     z: np.ndarray,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Computes the scores of embeddings with each of `METHODS`, shape `(count, classes)`.
+    """Computes the scores of embeddings with each of `METHODS`. The scores of a method have shape
+    `(count, classes)`.
 
     Args:
         classifier: Trained `PrototypicalClassifier`.
@@ -243,7 +251,9 @@ def scores_of(
 
 
 def with_interval(values: Sequence[float]) -> str:
-    """Returns the mean over splits with Student's 95 % interval, in percent."""
+    """Formats the mean over splits and its 95 % interval, by Student's t distribution, in
+    percent.
+    """
     values = 100 * np.asarray(values)
     mean, error = values.mean(), stats.sem(values)
     low, high = mean + error * stats.t.ppf([0.025, 0.975], len(values) - 1)
@@ -251,10 +261,12 @@ def with_interval(values: Sequence[float]) -> str:
 
 
 def table(figures: Mapping[Any, Mapping[str, Any]]) -> str:
-    """Returns the table of a data set, one row for each method and number of support examples.
+    """Returns the table of a data set. The table contains a row for each method with each number of
+    support examples.
 
     Args:
-        figures: `figures[shots][method]`, lists over splits of the figures of `FIGURES`.
+        figures: `figures[shots][method]` is a list that contains the values of `FIGURES` for each
+            split.
     """
     rows = []
     for shots, by_method in figures.items():
@@ -271,7 +283,9 @@ def table(figures: Mapping[Any, Mapping[str, Any]]) -> str:
 
 
 def measure_data_set(name: str, phase: str, out: pathlib.Path) -> dict[str, Any]:
-    """Computes the figures of all splits of a data set, or reads them from a file in `out`."""
+    """Computes the figures of all splits of a data set, or reads them from a file in `out` if they
+    were stored.
+    """
     path = out / f"{name}_{phase}.json"
     if not path.exists():
         figures = {shots: {method: [] for method in METHODS} for shots in SHOTS}
@@ -291,7 +305,7 @@ def main(
     out: Out = pathlib.Path("build/new_classes"),
     phase: Phase = class_splits.MEASURED,
 ):
-    """Measures the accuracy on added classes and on old classes, among all classes.
+    """Measures how accurately old classes and added classes are recognized among all classes.
 
     Writes `zoo/new_classes.md` if all four data sets are measured.
     """
@@ -304,10 +318,10 @@ def main(
 
 
 def page(tables: Mapping[str, str]) -> str:
-    """Returns the page with the figures of all data sets.
+    """Returns the text of the page that contains the figures of all data sets.
 
     Args:
-        tables: Tables in Markdown, by data set.
+        tables: Dictionary from data sets to tables in Markdown.
     """
     rows = [
         [TITLES[name], *DATA[name], len(class_splits.splits(name, class_splits.MEASURED))]

@@ -1,4 +1,4 @@
-"""Writes the page of a recipe's run with figures, error curves and the command."""
+"""Writes a page about a run of a recipe, with figures, error curves and the command of the run."""
 
 import shlex
 import sys
@@ -15,22 +15,26 @@ def write(run, figures, pooled=None, caption=""):
 
     Args:
         run: `zoo.recipe.Run`.
-        figures: Rows of figures.
-        pooled: Main result of a `Measurement` whose error curves are in the folder. Default: no
-            main result.
-        caption: People and protocol of the trials.
+        figures: Rows with figures of the run.
+        pooled: Main result of a `Measurement`. The error curves of the measurement must be in the
+            folder. Default: no main result.
+        caption: Text that describes the people and the protocol of the trials.
     """
     card = {"name": run.name, "figures": figures, "headline": pooled or {}, "baselines": []}
     sections, pictures = [], []
     if pooled:
         about = (
-            f"All {pooled['probes']:,} probes of {pooled['people']} people under one threshold, "
-            f"each compared with {catalog.counted(pooled['gallery'], 'claim')}. In brackets: 95 % "
-            "intervals over people, with random weights and one more that errs in all its trials."
+            f"These figures use one threshold for all people. Each of {pooled['probes']:,} probes "
+            f"of {pooled['people']} people is compared with "
+            f"{catalog.counted(pooled['gallery'], 'claim')}. Brackets contain 95 % intervals of a "
+            "Bayesian bootstrap over people, which adds one person whose trials are all errors."
         )
         sections.append(reports.Section("All people together", about, *headline.table(card)))
         pictures.append(reports.Picture((run.out / measure.CURVES).with_suffix(".svg"), caption))
-    text = "By protocol, with standard errors over draws, folds or images."
+    text = (
+        "Each row contains a figure of one protocol, with its standard error over draws, folds or "
+        "images."
+    )
     sections.append(reports.Section("Figures", text, *page.figure_table(card)))
     versions = training.versions().items()
     facts = {
@@ -40,7 +44,10 @@ def write(run, figures, pooled=None, caption=""):
         "training": f"{run.minutes:.1f} minutes",
         "versions": ", ".join(f"{name} {number}" for name, number in versions),
     }
-    lead = ["A run of the recipe, not the published model, whose card has more: baselines, limits."]
+    lead = [
+        "This page describes one run of the recipe, not the published model. The card of the "
+        "published model also lists baselines and limits."
+    ]
     reports.write_page(
         run.out / NAME,
         f"{run.name}: a run of its recipe",

@@ -1,7 +1,8 @@
-"""Classification of small photographs in closed form (Coates2011, with an untrained dictionary).
+"""Classifies small photographs in closed form, as in Coates2011 but with an untrained dictionary.
 
-The features are responses to random whitened patches of training images, pooled over quarters of
-the image. Ridge regression predicts the class.
+The dictionary contains random whitened patches of training images. The features are the responses
+of an image to these patches, pooled over quarters of the image. Ridge regression predicts the
+class.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ def classify(training_images: np.ndarray, labels: np.ndarray, images: np.ndarray
     """Classifies images.
 
     Args:
-        training_images: Images to fit, shape `(images, height, width, channels)`, in [0, 1].
+        training_images: Images to which the classifier is fitted, shape
+            `(images, height, width, channels)`, in [0, 1].
         labels: Class of each training image.
         images: Images to classify.
 
@@ -50,13 +52,15 @@ def classify(training_images: np.ndarray, labels: np.ndarray, images: np.ndarray
 
 
 def in_parts(images: np.ndarray) -> Iterator[np.ndarray]:
-    """Yields a few images at a time, because the patches of 50 images take 0.5 GB."""
+    """Yields a few images at a time, because the patches of 50 images need 0.5 GB of memory."""
     for start in range(0, len(images), IMAGES_PER_PART):
         yield images[start : start + IMAGES_PER_PART]
 
 
 def windows(images: np.ndarray) -> np.ndarray:
-    """Returns all patches with mean 0 and variance 1, shape `(images, patches, values)`."""
+    """Returns all patches, standardized to mean 0 and variance 1, shape
+    `(images, patches, values)`.
+    """
     patches = np.lib.stride_tricks.sliding_window_view(images, (SIDE, SIDE), axis=(1, 2))
     patches = patches.reshape(len(images), -1, SIDE * SIDE * images.shape[3])
     patches = patches - patches.mean(axis=2, keepdims=True)
@@ -64,9 +68,9 @@ def windows(images: np.ndarray) -> np.ndarray:
 
 
 def responses(images: np.ndarray, filters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Computes pooled responses to each filter and its negative, shape `(images, 8 filters)`.
+    """Computes pooled responses to each filter and its negative, shape `(images, 8 * filters)`.
 
-    Responses above the threshold are summed over each quarter of an image.
+    The part of each response above the threshold is summed over each quarter of an image.
     """
     height, width = (extent - SIDE + 1 for extent in images.shape[1:3])
     upper_lower = (slice(None, height // 2), slice(height // 2, None))

@@ -1,4 +1,4 @@
-"""Recordings of people from the data sets of `tfds_builders`."""
+"""Reads recordings of people from the data sets of `tfds_builders`."""
 
 import numpy as np
 
@@ -8,23 +8,24 @@ from zoo import recordings
 
 
 def read(name, split=None):
-    """Reads the records of a data set, which the first call prepares from the folder of the
+    """Reads the records of a data set. The first call prepares the data set from the folder of the
     recordings.
 
     Args:
         name: Name of the data set and its config, such as `"ipol_gait/left_foot"`.
-        split: Name of a split. Default: a dict of all splits by name.
+        split: Name of a split. Default: all splits, as a dictionary from names to records.
     """
     return reading.records(name, recordings.data_dir(), split=split)
 
 
 def collect(records, session, subject="subject"):
-    """Collects the sequences and the people of records.
+    """Collects the sequences of records and the people who recorded them.
 
     Args:
-        records: Records of a data set, with a `sequence`.
+        records: Records of a data set, which contain a `sequence`.
         session: Function that returns the session of a record.
-        subject: Key of the person in a record, or of the class that takes the place of the person.
+        subject: Key under which a record contains the person, or the class that is used instead of
+            a person.
 
     Returns:
         `keras_dml.training.People`.

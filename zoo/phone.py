@@ -1,6 +1,6 @@
-"""Reads walks with a phone in the trouser pocket, and measures models on them by groups of people.
+"""Reads walks that a phone in the trouser pocket recorded, and measures models on groups of people.
 
-Models are also measured with rotated phones.
+Models are also measured on walks with simulated rotations of the phone.
 """
 
 import functools
@@ -29,10 +29,9 @@ ENROLLED = (1, 3)  # walks
 def walks():
     """Reads all walks at an even rate. The walks of a person are numbered in the order of time.
 
-    The rate of the recordings is uneven, about 25 Hz. The data set interpolates linearly at 50 Hz,
-    and
-    every second sample is used here. A gap of more than 200 ms divides a walk into parts, which
-    have the same number.
+    The phones recorded at an uneven rate of about 25 Hz. The data set builder interpolates linearly
+    at 50 Hz, and this function keeps every second sample. A gap of more than 200 ms divides a walk
+    into parts, which have the same number.
     """
     walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
@@ -41,15 +40,17 @@ def walks():
 
 
 def examples(_):
-    """Returns windows of all walks and their people. The split is ignored, because groups divide
-    the people.
+    """Returns the windows of all walks and the people who recorded them. The argument, the name of
+    a split, is ignored, because the people are divided into groups.
     """
     windows = walks().windows(WINDOW)
     return windows.signals, windows.subjects
 
 
 def blocks(walkers):
-    """Divides the walks into two sessions: the first half of each person's walks, and the rest."""
+    """Divides the walks into two sessions, the first half of each person's walks and the other
+    walks.
+    """
     subjects, number = np.array(walkers.subjects), np.array(walkers.sessions)
     session = np.full(len(number), EARLIER)
     for subject in set(walkers.subjects):
@@ -59,7 +60,8 @@ def blocks(walkers):
 
 
 def turned(windows, rng):
-    """Rotates each window by a uniformly random rotation, as if the phone had another orientation.
+    """Rotates each window by a uniformly random rotation, which simulates another orientation of
+    the phone.
 
     Args:
         windows: Array or list of windows, shape `(windows, time, 3)`.
@@ -70,36 +72,36 @@ def turned(windows, rng):
 
 
 def any_way(walkers):
-    """Returns training windows with random orientations, whose magnitudes an input contract
-    stores.
+    """Returns training windows with random orientations, for the magnitudes in an input
+    contract.
     """
     windows = walkers.windows(WINDOW, STRIDE).signals
     return list(turned(windows, np.random.default_rng(TURN_SEED)))
 
 
 def known_recordings():
-    """Returns `any_way` of all walks."""
+    """Returns the result of `any_way` for all walks."""
     return any_way(walks())
 
 
 def groups(walkers):
-    """Returns the groups of people for the cross-validation."""
+    """Returns the groups into which the cross-validation divides the people."""
     return folds(walkers.subjects, GROUPS, GROUPS_SEED)
 
 
 class Group:
-    """Distances between the windows of one group of people.
+    """Distances between the windows of all people in a group.
 
     Args:
         between: Function that computes the distances between two lists of windows, the probes and
             the enrolled windows.
-        walkers: `walks`, all of them.
-        group: Names of the people of the group.
+        walkers: Result of `walks`.
+        group: Names of the people in the group.
         seed: Seed of the rotations.
 
     Attributes:
-        windows: `keras_dml.training.People` with the windows of the group, in the sessions of
-            `blocks`.
+        windows: `keras_dml.training.People` with the windows of the group. The sessions of the
+            windows are the sessions of `blocks`.
         rank: Rank of each window's walk among the walks of the same person, from 0.
     """
 
@@ -125,23 +127,26 @@ class Group:
     def distances(self, turn):
         """Computes the distances between all windows.
 
-        The unit is the median distance between windows of the people outside of the group.
+        The distances are divided by the median distance between windows of the people outside of
+        the group.
 
         Args:
-            turn: Whether each probe is turned.
+            turn: Whether each probe is rotated at random.
         """
         return self._turned if turn else self._as_recorded
 
     def measured(self):
-        """Measures the group with the walks as recorded."""
+        """Measures the group without rotating any walk."""
         return measure.measure_people(self.distances(False), self.windows)
 
     def trials(self, turn, walks=None):
-        """Compares each later window with the earlier windows of each person of the group.
+        """Compares each window of a later walk with the windows from earlier walks of each person
+        in the group.
 
         Args:
-            turn: Whether each probe is turned.
-            walks: Number of enrolled walks, from the first walk on. Default: all earlier walks.
+            turn: Whether each probe is rotated at random.
+            walks: Number of walks to enroll, beginning with the first walk. Default: all earlier
+                walks.
         """
         sessions = np.array(self.windows.sessions)
         used = (sessions == LATER) | (self.rank < (np.inf if walks is None else walks))
@@ -150,7 +155,7 @@ class Group:
         return trials.latest_against_earlier(distances, subjects, sessions[used])
 
     def pairs(self, turn):
-        """Compares each later window with each single earlier window."""
+        """Compares each window of a later walk with each single window of an earlier walk."""
         sessions, subjects = np.array(self.windows.sessions), self.windows.subjects
         probes, enrolled = np.flatnonzero(sessions == LATER), np.flatnonzero(sessions == EARLIER)
         first, second = (x.ravel() for x in np.meshgrid(probes, enrolled, indexing="ij"))
@@ -159,11 +164,11 @@ class Group:
 
 
 def measured(methods, walkers):
-    """Measures each group with a method that was not fitted to its people.
+    """Measures each group with a method that was not fitted to the people in the group.
 
     Args:
         methods: One function per group that computes the distances between two lists of windows.
-        walkers: `walks`, all of them.
+        walkers: Result of `walks`.
 
     Returns:
         List of `Group`.
@@ -175,22 +180,23 @@ def measured(methods, walkers):
 
 
 def measurement(found):
-    """Returns the `Measurement` of the main result: the pooled groups, with walks as recorded.
+    """Returns the `Measurement` of the main result, which joins the trials of all groups. No probe
+    is rotated.
 
     Args:
-        found: List of `Group`.
+        found: Measured groups, a list of `Group`.
     """
     return measure.Measurement([], trials.concatenate([group.trials(False) for group in found]))
 
 
 def rows(found):
-    """Computes rows of a card's `figures`.
+    """Computes rows for the entry `figures` of a card.
 
-    The rows are for probes as recorded and for rotated probes, for single pairs and for several
-    enrolled walks, and for the papers' protocols.
+    The rows contain figures with and without rotated probes, for single pairs and for several
+    numbers of enrolled walks, and figures of the papers' protocols.
 
     Args:
-        found: List of `Group`.
+        found: Measured groups, a list of `Group`.
     """
     rows = []
     for turn in (False, True):
@@ -205,21 +211,24 @@ def rows(found):
 
 
 def scores(found, turn=False):
-    """Returns the scores of the trials of `measurement`, with probes as recorded or rotated."""
+    """Returns the scores of the trials that `measurement` uses. The probes are rotated if `turn` is
+    true.
+    """
     return trials.concatenate([group.trials(turn) for group in found]).scores
 
 
 def caption(walkers):
-    """Returns the caption of the curves of all groups together."""
+    """Returns a caption for the curves that join all groups."""
     return (
-        f"{len(set(walkers.subjects))} people in groups, each group tested with a model that "
-        "was not trained on its people: each window of 10 s of the later half of a person's walks "
-        "is compared with each person's earlier windows."
+        f"The {len(set(walkers.subjects))} people are divided into groups. Each group is tested "
+        "with a model that was not trained on its people. Each window of 10 s in the later half of "
+        "a person's walks is compared with each person's earlier windows."
     )
 
 
 def publish(run, model, walkers, measured, folds):
-    """Publishes a model that was trained on all people, with the figures and models of the groups.
+    """Publishes a model that was trained on all people, together with the figures and models of the
+    groups.
 
     Args:
         run: `zoo.recipe.Run`.
@@ -240,7 +249,7 @@ def publish(run, model, walkers, measured, folds):
 
 
 def of_model(model):
-    """Returns the distances of a model as a function of probes and enrolled windows."""
+    """Returns a function that computes a model's distances between probes and enrolled windows."""
 
     def between(probes, enrolled):
         z = inference.embed(model, enrolled, progress=False)
@@ -252,12 +261,16 @@ def of_model(model):
 
 
 def front(horizontal):
-    """Returns a list with a `GravityFrame` for the rate of the walks."""
+    """Returns a list with a layer `GravityFrame`, which is set up for the sampling rate of the
+    walks.
+    """
     return [GravityFrame(horizontal, lag=LAG, name="gravity_frame")]
 
 
 def eer_row(protocol, claims):
-    """Computes a row of a card's `figures`: the pooled EER with its interval over people."""
+    """Computes a row for the entry `figures` of a card, the pooled EER with its interval over
+    people.
+    """
     result = evaluation.verification(
         claims.scores, claims.genuine, people=claims.people, bootstrap=BOOTSTRAP
     )
@@ -275,7 +288,9 @@ def eer_row(protocol, claims):
 
 
 def _ranks(subjects, numbers):
-    """Returns the rank of each walk's number among the numbers of the same person, from 0."""
+    """Returns the rank of each walk's number among the numbers of the same person's walks. Ranks
+    start at 0.
+    """
     subjects, numbers = np.array(subjects), np.array(numbers)
     rank = np.empty(len(numbers), int)
     for subject in set(subjects.tolist()):

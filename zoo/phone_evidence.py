@@ -1,4 +1,6 @@
-"""Measures models of walks with a phone in the pocket for their cards."""
+"""Measures models that recognize people by walks with a phone in the pocket. The models' cards
+contain the results.
+"""
 
 import functools
 
@@ -10,13 +12,13 @@ TURNED = "this model, with each probe rotated at random and enrolled walks as re
 
 
 def evidence(whole, methods, beside):
-    """Measures twenty-six people, each with the method of their group, which was not fitted to
-    them.
+    """Measures twenty-six people in groups. Each group is measured with a method that was not
+    fitted to the people in the group.
 
     Args:
         whole: The published model.
         methods: One function per group that computes the distances between two lists of windows.
-        beside: Names of methods in `phone_baselines.CLOSED_FORMS` that are baselines of the card.
+        beside: Names of methods in `phone_baselines.CLOSED_FORMS` that are baselines on the card.
     """
     walkers = phone.walks()
     groups = phone.measured(methods, walkers)
@@ -29,7 +31,7 @@ def evidence(whole, methods, beside):
 
 
 def over_folds(distances):
-    """Computes the `Measurement` of the main result over the groups.
+    """Computes the `Measurement` of the main result with other distances.
 
     Args:
         distances: One function per group that computes the distances between all windows of a list.
@@ -39,8 +41,8 @@ def over_folds(distances):
 
 
 def _others(found, walkers, names):
-    """Computes the baselines: the method with rotated probes, and closed forms with probes as
-    recorded.
+    """Computes the baselines, which are the same method with rotated probes, and methods in closed
+    form without rotated probes.
     """
     closed = {
         name: (
@@ -54,8 +56,8 @@ def _others(found, walkers, names):
 
 
 def _between(distances, probes, enrolled):
-    """Computes distances from probes to enrolled windows. Cosine distances are shifted to begin at
-    0.
+    """Computes the distances from probes to enrolled windows. The distances are shifted so that the
+    smallest distance of a window to itself is 0.
     """
     between = distances([*probes, *enrolled])
     between = between - between.diagonal().min()

@@ -1,4 +1,4 @@
-"""Trains covariance networks with the potato ranking loss."""
+"""Trains networks on covariance matrices with the potato ranking loss."""
 
 from keras_dml.losses import PotatoRankingLoss
 from keras_dml.models import PotatoNetwork
@@ -6,25 +6,27 @@ from keras_dml.samplers import PKSampler
 from keras_dml.training import Optimization
 
 STEPS_PER_EPOCH = 20
-# The weights are not averaged, because an average of orthonormal frames is not orthonormal.
+# The weights are not averaged over training steps, because an average of orthonormal matrices is
+# not orthonormal.
 OPTIMIZATION = Optimization(1e-3, warm_up=20, start=0.05)
 
 
 def train(run, encoder, people, z_threshold, margin, *, classes, per_class, length, vary):
-    """Trains an encoder of recordings whose output is SPD matrices.
+    """Trains an encoder that maps recordings to SPD matrices.
 
-    The statistics of the loss are computed again after each epoch. With the weights 1/t of Kim2020
-    alone, they would stay close to the embeddings of old weights.
+    The statistics of the loss are computed again after each epoch. With the updates in Kim2020,
+    which have the weights 1/t, the statistics would stay close to the embeddings at the start of
+    the training.
 
     Args:
         run: `zoo.recipe.Run`. Seed Keras before the encoder is built.
-        encoder: Built `keras.Model` from recordings to matrices. It is trained in place.
-        people: `keras_dml.training.People` to train on. `subjects` are the classes.
+        encoder: Built `keras.Model` from recordings to matrices. The encoder is trained in place.
+        people: `keras_dml.training.People` to train on. The `subjects` are the classes.
         z_threshold: Threshold of the Riemannian potato, see `PotatoRankingLoss`, in standard
             deviations.
         margin: Margin of `PotatoRankingLoss`, in standard deviations.
         classes: Largest number of distinct classes in a batch.
-        per_class: Recordings of each class in a batch.
+        per_class: Number of recordings per class in a batch.
         length: Number of time steps of a crop.
         vary: Augmentation, `vary(batch, rng) -> batch`.
     """

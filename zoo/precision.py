@@ -1,4 +1,4 @@
-"""Option of the numeric precision in which an encoder is trained."""
+"""Defines the option that chooses the numeric precision in which an encoder is trained."""
 
 import contextlib
 import enum
@@ -10,7 +10,7 @@ from keras_dml._backend import keras
 
 
 class Precision(enum.StrEnum):
-    """Keras's dtype policies. The saved model always has float32."""
+    """Keras dtype policies for the training. The saved model always uses float32."""
 
     float32 = "float32"
     mixed_bfloat16 = "mixed_bfloat16"
@@ -20,16 +20,16 @@ Option = Annotated[
     Precision,
     typer.Option(
         "--precision",
-        help="Of the encoder's training; mixed_bfloat16 takes two thirds of the time on a "
-        "processor that multiplies in it (AMX).",
+        help="Precision in which the encoder is trained. mixed_bfloat16 takes two thirds of the "
+        "time on a processor with AMX.",
     ),
 ]
 
 
 @contextlib.contextmanager
 def layers_in(precision):
-    """Layers that are built in this context compute in `precision`; later layers compute in
-    float32.
+    """Context for building layers that compute in `precision`. Layers that are built after the
+    context compute in float32.
     """
     keras.config.set_dtype_policy(Precision(precision).value)
     try:

@@ -1,5 +1,5 @@
-"""Command of a recipe: it adds the options of all recipes, and writes the figures, the card and the
-page.
+"""Turns the main function of a recipe into a command. The command has the options that all recipes
+share, and writes the figures, the card and the page.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Seed of the initial weights and the batches.")]
 Out = Annotated[
     pathlib.Path | None,
-    typer.Option(help="Folder of checkpoints and figures; without it build/MODEL[_METHOD]_SEED."),
+    typer.Option(help="Folder for checkpoints and figures. Default: build/MODEL[_METHOD]_SEED."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
 Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/.")]
@@ -27,7 +27,7 @@ Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and 
 
 @dataclasses.dataclass
 class Run:
-    """A run of a recipe.
+    """A training run of a recipe.
 
     Attributes:
         name: Name of the model.
@@ -37,8 +37,8 @@ class Run:
         seed: Seed of weights and batches.
         resume: Whether to continue from the checkpoint in `out`.
         publishes: Whether the trained model is published.
-        options: Other options of the command by name, which the card lists.
-        minutes: Minutes of training so far.
+        options: Dictionary of other options of the command. The card lists them.
+        minutes: Minutes that the training has taken so far.
     """
 
     name: str
@@ -52,7 +52,9 @@ class Run:
     minutes: float = 0.0
 
     def part(self, name):
-        """Returns a run with a subfolder of this run's folder, created if missing."""
+        """Returns a run whose folder is a subfolder of `out`. The subfolder is created if it does
+        not exist.
+        """
         out = self.out / name
         out.mkdir(parents=True, exist_ok=True)
         return dataclasses.replace(self, out=out, minutes=0.0)
@@ -70,14 +72,18 @@ class Run:
         ).minutes
 
     def keep(self, figures):
-        """Prints rows of figures, writes them to `figures.json` and a page, and returns them."""
+        """Prints rows of figures, writes them to `figures.json` and to a page, and returns the
+        rows.
+        """
         training.write_json(self.out / measure.FIGURES, figures)
         page.write(self, figures)
         print(measure.summary(figures), flush=True)
         return figures
 
     def save(self, measured, caption):
-        """Prints the figures of a `Measurement`, and writes them with trials, curves and a page."""
+        """Prints the figures of a `Measurement`, and writes the figures, the trials, the error
+        curves and a page.
+        """
         measured.save(self.out, caption)
         page.write(self, measured.figures, measured.headline, caption)
         print(measure.summary(measured.figures), flush=True)
@@ -100,26 +106,30 @@ class Run:
     ):
         """Publishes a trained model with the input contract that its card describes.
 
-        Headline, baselines and thresholds come from `zoo/<name>/evidence.py` if that file exists
-        and `baselines` is None, otherwise from the `Measurement`.
+        If `zoo/<name>/evidence.py` exists and `baselines` is None, this module computes the main
+        result, the baselines and the thresholds. Otherwise the main result, the baselines and the
+        thresholds are computed from the `Measurement`.
 
         Args:
             model: The model.
-            golden: Inputs of the golden file.
+            golden: Inputs that the golden file stores with the outputs of the model.
             measured: `Measurement`, or rows of figures.
-            curves: Name of the image in `out` for the page. None: no image.
+            curves: Name of the image in `out` that the page shows, without its suffix. None: no
+                image.
             about: Static part of the card. None: the `about.json` in the folder of the recipe.
-            recordings: Training recordings, as long as the recordings that the model will get. The
-                quality gate is computed from these recordings, see `zoo.gates`, and, except for
-                audio, the magnitudes of the input contract. Default: no gate and no magnitudes.
-            baselines: Other methods on the trials of the `Measurement`, `{name: (what, kind,
-            values)}`,
-                see `keras_dml.training.pooled.baseline`.
-            groups: Known confounders, see `keras_dml.training.pooled.thresholds`.
-            folds: Models of the cross-validation that the figures are from, at most nine. They are
-                written into a subfolder of the model's folder.
-            controls: Models of other methods on the same data, `{name: model}`, written in the
-            same way. **card: Further arguments of `keras_dml.training.build_card`.
+            recordings: Training recordings. The training recordings should be as long as the
+                recordings that the model will get. The quality gate is computed from the training
+                recordings, see `zoo.gates`. Except for audio, the magnitudes of the input contract
+                are also computed from the training recordings. Default: no gate and no magnitudes.
+            baselines: Results of other methods on the trials of the `Measurement`, a dictionary
+                `{name: (what, kind, values)}`, see `keras_dml.training.pooled.baseline`.
+            groups: Groups of people within which a threshold is also measured, because the group
+                is a known confounder, see `keras_dml.training.pooled.thresholds`.
+            folds: Models of the cross-validation that computed the figures, at most nine. The
+                models of the folds are written into a subfolder of the model's folder.
+            controls: Models of other methods on the same data, a dictionary `{name: model}`. The
+                controls are written into another subfolder of the model's folder.
+            **card: Further arguments of `keras_dml.training.build_card`.
         """
         about = about_model(self.name) if about is None else about
         model = with_contract(model, about["input"], recordings)
@@ -155,16 +165,15 @@ def about_model(name):
 
 
 def with_contract(model, described, recordings=None):
-    """Adds an input contract to a model of recordings.
+    """Adds an input contract to a model that takes recordings.
 
-    Other models, and models with a contract, are returned unchanged.
+    Models with other inputs, and models that already have a contract, are returned unchanged.
 
     Args:
         model: The model.
-        described: The card's `input`.
-        recordings: Training recordings, whose magnitudes the contract stores, except for sound;
-        None
-            to compare no magnitudes.
+        described: Entry `input` of the card.
+        recordings: Training recordings. The contract stores the magnitudes of the training
+            recordings, except for audio. None: the contract stores no magnitudes.
     """
     if "rate_hz" not in described or inputs.from_model(model).contract is not None:
         return model
@@ -175,7 +184,7 @@ def with_contract(model, described, recordings=None):
 
 
 def input_contract(described):
-    """Creates the layer `InputContract` that a card's `input` describes."""
+    """Creates the layer `InputContract` that the entry `input` of a card describes."""
     low, high = described["length"]
     return layers.InputContract(
         described["channels"],
@@ -188,10 +197,11 @@ def input_contract(described):
 
 
 def command(steps):
-    """Decorates `main(run, **options)` of a recipe as its command, with the options of all recipes.
+    """Returns a decorator that turns the function `main(run, **options)` of a recipe into its
+    command. The command has the options that all recipes share.
 
     Args:
-        steps: Default of `--steps`.
+        steps: Default value of `--steps`.
     """
 
     def decorate(main):

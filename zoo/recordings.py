@@ -1,4 +1,4 @@
-"""Finds the folder with the real recordings, for recipes and tests."""
+"""Finds the folder with real recordings that recipes and tests use."""
 
 import os
 import pathlib
@@ -7,10 +7,11 @@ VARIABLE = "KERAS_DML_DATA"
 
 
 def data_dir():
-    """Returns the folder with one subfolder per data set, the manual folder of `tfds_builders`.
+    """Returns the folder that contains one subfolder per data set.
 
-    The environment variable KERAS_DML_DATA names it. Without the variable it is `../shared/data`
-    relative to the checkout.
+    `tfds_builders` uses this folder as the manual folder. The environment variable KERAS_DML_DATA
+    names the folder. If the variable is not set, the folder is `../shared/data`, relative to the
+    checkout.
 
     Returns:
         A `pathlib.Path`, or None if the folder does not exist.
@@ -23,8 +24,8 @@ def data_dir():
         folder = pathlib.Path(named)
         if not folder.is_dir():
             raise NotADirectoryError(
-                f"{VARIABLE} must name the folder that holds the data sets. Received {named!r}, "
-                "which is not a folder."
+                f"Received {VARIABLE}={named!r}, which is not a folder. The variable must name the "
+                "folder that contains the data sets."
             )
         return folder
     folder = pathlib.Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -1,4 +1,4 @@
-"""Runs a search for settings, and writes the result of each run as a line of JSON."""
+"""Runs a search for settings and writes the result of each run as a line of JSON."""
 
 import json
 import sys
@@ -7,10 +7,10 @@ import typer
 
 
 def check(options):
-    """Checks the values of options.
+    """Checks that the values of options are valid.
 
     Args:
-        given: `{name of the option: (values or None, all valid values)}`.
+        options: Dictionary `{name of the option: (values or None, all valid values)}`.
 
     Raises:
         typer.BadParameter: If a value is invalid.
@@ -21,16 +21,15 @@ def check(options):
 
 
 def completed(file, wanted, run):
-    """Runs the settings that a file of results does not contain, and returns all results of the
-    file.
+    """Runs all settings that have no result in a file yet, and returns all results in the file.
 
     Args:
         file: Path of the results. An incomplete last line of a stopped search is removed.
-        wanted: Settings of the runs, dicts with the same keys.
-        run: Function that takes such a dict and returns the result of the run, a dict.
+        wanted: Settings of the runs, dictionaries with the same keys.
+        run: Function that takes the settings of a run and returns its result, a dictionary.
 
     Returns:
-        Dicts of the runs, each with its settings and its result.
+        A dictionary for each run, which contains its settings and its result.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     text = file.read_text(encoding="utf-8") if file.exists() else ""

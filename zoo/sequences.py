@@ -1,4 +1,4 @@
-"""Builds, trains and measures encoders of recordings by the four methods of Abdelwahab2019."""
+"""Builds, trains and measures encoders of recordings with the four methods of Abdelwahab2019."""
 
 from typing import Annotated
 
@@ -10,8 +10,9 @@ from keras_dml.models import sequence_encoder
 from keras_dml.samplers import NPairSampler
 from keras_dml.training import Optimization, fronts, measure
 
-# Abdelwahab2019, section 5.3: what aggregates, and what trains it. QP-CLS classifies the training
-# people; its head is left out of the encoder that is returned.
+# Methods in Abdelwahab2019, section 5.3. The first part of a name is the pooling layer, and the
+# second part is the loss. QP-CLS classifies the training people. For QP-CLS, `train` returns the
+# encoder without the classification layer.
 METHODS = {
     "qp_wl": {"aggregation": "quantile"},
     "qp_npl": {"aggregation": "quantile", "flatten": True},
@@ -20,7 +21,8 @@ METHODS = {
 }
 STEPS_PER_EPOCH = 100
 OPTIMIZATION = Optimization(1e-3, warm_up=100, start=0.01, average=0.99)
-# Cosines alone span too little for a softmax over dozens of people; Abdelwahab2019 has 1.
+# The range of a cosine is too small for a softmax over dozens of people. Abdelwahab2019 uses a
+# scale of 1.
 NPAIR_SCALE = 16.0
 
 Method = Annotated[
@@ -34,15 +36,15 @@ def build_encoder(method, channels, front=(), **options):
 
     Args:
         method: One of `METHODS`.
-        channels: Channels of a recording.
-        front: Layers before the encoder, without trainable weights.
+        channels: Number of channels of a recording.
+        front: Layers that are applied before the encoder. These layers have no trainable weights.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
 
     Raises:
         ValueError: If the method is unknown.
     """
     if method not in METHODS:
-        raise ValueError(f"`method` must be one of {tuple(METHODS)}. Received method={method!r}.")
+        raise ValueError(f"Received method={method!r}. `method` must be one of {tuple(METHODS)}.")
     options = {**METHODS[method], **options}
     if not front:
         return sequence_encoder(channels, **options)
@@ -64,18 +66,18 @@ def train(
     front=(),
     **options,
 ):
-    """Trains an encoder by one of the four methods.
+    """Trains an encoder with one of the four methods.
 
     Args:
         run: `zoo.recipe.Run`.
         method: One of `METHODS`.
         people: `keras_dml.training.People` to train on.
-        batches: Dict of `pairs`, `length` and `augment`, arguments of `NPairSampler`.
+        batches: Dictionary of arguments of `NPairSampler`, such as `pairs`, `length` and `augment`.
         adapt_to: Recordings whose statistics normalize the channels. Default: the recordings of
             `people`.
         optimization: `keras_dml.training.Optimization`.
         loss: Arguments of the method's loss. Default: the defaults of the loss.
-        front: Fixed layers before the encoder.
+        front: Layers without trainable weights that are applied before the encoder.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
     keras.utils.set_random_seed(run.seed)
@@ -94,15 +96,16 @@ def train(
 
 
 def scale_of(method):
-    """Returns the default factor of the distances or cosines in a method's loss.
+    """Returns the default factor by which the loss of a method multiplies distances or cosines.
 
-    The factor is 1 for `qp_cls`, whose loss has no factor.
+    The result is 1 for `qp_cls`, whose loss has no factor.
     """
     return NPAIR_SCALE if method in ("qp_npl", "mp_npl") else 1.0
 
 
 def evaluate(run, encoder, people):
-    """Measures an encoder on people, and writes figures, trials and curves into the run's folder.
+    """Measures an encoder on people, and writes figures, trials and error curves into the folder of
+    the run.
 
     Returns:
         `keras_dml.training.measure.Measurement`.
@@ -114,11 +117,11 @@ def evaluate(run, encoder, people):
 
 
 def single_recordings(people):
-    """Returns the caption of the trials of `measure.latest_against_earlier` for blocks of one
-    session.
+    """Returns a caption for trials that compare a person's last block with earlier blocks of the
+    same session.
     """
     return (
-        f"{people} people who were not used in training: each single recording of their last "
+        f"The {people} people were not used in training. Each single recording in a person's last "
         "block is compared with each person's earlier recordings."
     )
 

@@ -1,4 +1,4 @@
-"""Reads the speech of RAVDESS at 16 kHz, and divides it into folds of speakers and trials for
+"""Reads the speech of RAVDESS at 16 kHz, divides the speakers into folds, and makes trials for
 speaker verification.
 """
 
@@ -17,19 +17,19 @@ QUIETEST = 1e-4  # power of speech, as a fraction of the loudest block's: -40 dB
 
 
 def utterances(prepare=True):
-    """Reads every speech recording of RAVDESS, in the order of speakers and files.
+    """Reads all speech recordings of RAVDESS, sorted by speaker and file.
 
-    A file that repeats an earlier file byte for byte is left out. Otherwise a trial could compare
-    an utterance with itself.
+    A file with the same bytes as an earlier file is left out. Otherwise a trial could compare an
+    utterance with itself.
 
     Args:
-        prepare: Whether recordings are trimmed and scaled to one level, see `prepared`. If False,
-        they
-            are returned as they are in the set.
+        prepare: Whether to trim the recordings and to scale them to the same level, see `prepared`.
+            If False, the recordings are not changed.
 
     Returns:
-        `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the speaker (`"01"` ...);
-        sentence and emotion as the session, so that a sampler prefers different utterances.
+        `People` with recordings of shape `(samples, 1)`, float32, 16 kHz. The subject is the
+        speaker, such as `"01"`. The session is the sentence and the emotion, so that a sampler
+        prefers different utterances.
     """
     splits = read("ravdess_speech/speech16k")
     records = [record for split in splits.values() for record in split if not record["same_as"]]
@@ -43,19 +43,21 @@ def utterances(prepare=True):
 
 
 def prepared(sound):
-    """Trims a recording to its speech and scales it to the level of speech.
+    """Trims a recording to its speech and scales it to the usual level of speech.
 
-    RAVDESS's recordings begin and end with up to a second of silence. Their levels differ by up to
-    25 dB between actors and distances of the microphone. In other recordings the level does not
-    identify speakers. The
-    loudest 20 ms are the reference, so recordings of any device can be prepared in the same way.
+    The recordings of RAVDESS begin and end with up to a second of silence. The levels of the
+    recordings differ by up to 25 dB, which depends on the actor and on the distance to the
+    microphone. In other recordings the level does not identify speakers, so differences of the
+    level are removed. Silence is measured relative to the loudest 20 ms, so recordings of any
+    device can be prepared in the same way.
 
     Args:
         sound: Shape `(samples,)`, 16 kHz.
 
     Returns:
-        Shape `(fewer samples,)`, float32: everything from the first to the last block within 40 dB
-        of the loudest block, with a margin of 100 ms; root mean square 0.05.
+        A part of the recording, float32, with a root mean square of 0.05. This part begins with the
+        first block and ends with the last block whose level is within 40 dB of the loudest block. A
+        margin of 100 ms is added at both ends.
 
     Raises:
         ValueError: If the recording is shorter than 20 ms or silent.
@@ -64,8 +66,8 @@ def prepared(sound):
     power = np.square(sound[: blocks * BLOCK].reshape(blocks, BLOCK), dtype=np.float64).mean(axis=1)
     if not blocks or power.max() == 0:
         raise ValueError(
-            f"A recording must hold speech. Received {len(sound)} samples, all of them 0 or fewer "
-            f"than {BLOCK}. Leave it out."
+            f"Received {len(sound)} samples, which are fewer than {BLOCK} samples or all 0. A "
+            "recording must contain speech. Leave the recording out."
         )
     loud = np.flatnonzero(power >= QUIETEST * power.max())
     first, last = loud[0] * BLOCK - MARGIN, (loud[-1] + 1) * BLOCK + MARGIN
@@ -75,18 +77,18 @@ def prepared(sound):
 
 
 def sex(speaker):
-    """Returns the sex from the id of an actor of RAVDESS, `"01"` ..., or of a voice of Hyke,
-    `"F..."`.
+    """Returns the sex of a speaker. The argument is the id of an actor in RAVDESS, such as `"01"`,
+    or of a voice in Hyke, such as `"F..."`.
     """
     return sex_of(int(speaker)) if speaker.isdigit() else SEXES[speaker[0]]
 
 
 def folds(speakers, count=5):
-    """Divides speakers into folds that each contain men and women. The result is the same on every
-    machine.
+    """Divides speakers into folds so that each fold contains men and women. The result is the same
+    on every machine.
 
     Args:
-        speakers: Ids, see `sex`. Repeated ids count once.
+        speakers: Ids as in `sex`. Repeated ids count once.
         count: Number of folds.
 
     Returns:
@@ -104,17 +106,18 @@ def folds(speakers, count=5):
 
 
 def trials(subjects, parts):
-    """Returns all pairs of utterances within each fold.
+    """Returns all pairs of two utterances in the same fold.
 
-    Speakers of different folds are not compared, because different models compute their scores.
+    Speakers in different folds are not compared, because different models compute their scores.
 
     Args:
         subjects: Speaker of each utterance.
         parts: Output of `folds`.
 
     Returns:
-        `(first, second, genuine, fold)`, each of shape `(trials,)`: the two utterances, whether
-        one person speaks both, and the fold that is held out.
+        Arrays `(first, second, genuine, fold)` of shape `(trials,)`. The arrays contain the indices
+        of the two utterances, whether the same person speaks in both utterances, and the fold that
+        is held out.
     """
     subjects = np.asarray(subjects)
     pieces = []

@@ -1,5 +1,5 @@
-"""Augments recordings of voices with noise, other voices, rooms and a telephone, and creates new
-voices by changes of speed.
+"""Augments recordings of voices by adding noise, other voices, rooms and a telephone, and creates
+new voices by changing the speed.
 """
 
 import numpy as np
@@ -24,18 +24,19 @@ LOUDEST = 0.5  # peak before the codec, full scale 1
 
 
 def with_speeds(people, speeds=tuple(SPEEDS)):
-    """Adds slower and faster copies of recordings as **other speakers**.
+    """Adds slower and faster copies of recordings as recordings of **other speakers**.
 
-    Resampling changes pitch and formants by 10 or 20 %, which simulates another person. If the
-    copies were additional recordings of the same speaker, a model would learn to ignore the pitch.
+    Resampling changes the pitch and the formants by 10 or 20 %, which simulates another person. If
+    the copies were added as recordings of the same speaker, a model would learn to ignore the
+    pitch.
 
     Args:
         people: `keras_dml.training.People`.
-        speeds: Some of `SPEEDS`.
+        speeds: Names of speeds in `SPEEDS`.
 
     Returns:
-        `People` with one additional speaker per original speaker and speed. The new speakers are
-        called `"01@0.8"`, `"01@0.9"`, ...
+        `People` with additional speakers, one for each speed of each original speaker. They are
+        called `"01@0.8"`, `"01@0.9"` and so on.
     """
     voices = people
     for name in speeds:
@@ -50,12 +51,12 @@ def with_speeds(people, speeds=tuple(SPEEDS)):
 
 
 def joined(people, samples, seed=0):
-    """Extends short recordings with other recordings of the same speaker, in random order.
+    """Extends short recordings by appending other recordings of the same speaker in random order.
 
     Args:
         people: `keras_dml.training.People`.
-        samples: Smallest length of a recording, in samples.
-        seed: Seed of the order.
+        samples: Smallest length of a recording in the result, in samples.
+        seed: Seed of the random order.
 
     Returns:
         `People` with the same number of recordings, in the same order.
@@ -77,11 +78,13 @@ class Disturb:
     """Augmentation that adds reverberation, noise or a telephone line to random rows of a batch.
 
     Args:
-        per_class: Adjacent rows of one speaker in a batch; the babble of a row is of other
-        speakers. rate_hz: Samples per second.
-        reverberant: Fraction of rows with reverberation.
-        noisy: Fraction of rows with noise of one of `NOISES`.
-        distant: Fraction of rows that pass through a telephone, after reverberation and noise.
+        per_class: Number of adjacent rows of the same speaker in a batch. The babble of a row
+            contains other speakers only.
+        rate_hz: Samples per second.
+        reverberant: Fraction of rows with added reverberation.
+        noisy: Fraction of rows with added noise. The kind of noise is drawn from `NOISES`.
+        distant: Fraction of rows that pass through a simulated telephone, after reverberation and
+            noise are added.
     """
 
     def __init__(self, per_class, *, rate_hz=16_000, reverberant=0.5, noisy=0.75, distant=0.0):
@@ -89,8 +92,8 @@ class Disturb:
         self.reverberant, self.noisy, self.distant = reverberant, noisy, distant
 
     def __call__(self, batch, rng):
-        """Augments a batch `(rows, samples, 1)`, as `augment(batch, rng)` of
-        `keras_dml.samplers`.
+        """Augments a batch of shape `(rows, samples, 1)`. Samplers call this method as their
+        argument `augment`.
         """
         sounds = batch[..., 0].astype(np.float32)
         clean = sounds.copy()
@@ -114,9 +117,9 @@ class Disturb:
 
 
 def colored_noise(samples, kind, rng):
-    """Generates noise of unit variance, shape `(samples,)`.
+    """Generates noise with a variance of 1 and shape `(samples,)`.
 
-    The kind is `"white"`, or `"pink"`, whose power falls with the frequency.
+    The kind is `"white"` or `"pink"`. The power of pink noise falls with the frequency.
     """
     white = rng.standard_normal(samples, dtype=np.float32)
     if kind == "white":
@@ -130,8 +133,8 @@ def colored_noise(samples, kind, rng):
 
 
 def babble(sounds, rng):
-    """Returns the sum of three to six voices: rows of `sounds`, shape `(rows, samples)`, with
-    random starts.
+    """Returns the sum of three to six voices. The voices are rows of `sounds`, which has shape
+    `(rows, samples)`, and start at random positions.
     """
     count = min(rng.integers(VOICES[0], VOICES[1] + 1), len(sounds))
     rows = rng.choice(len(sounds), count, replace=False)
@@ -140,8 +143,8 @@ def babble(sounds, rng):
 
 
 def with_noise(sound, noise, snr_db):
-    """Adds noise to a recording, with a power `snr_db` below the recording. Silent noise changes
-    nothing.
+    """Adds noise to a recording. The power of the noise is `snr_db` decibels below the power of the
+    recording. If the noise is silent, the recording does not change.
     """
     power, disturbing = np.mean(sound**2), np.mean(noise**2)
     gain = np.sqrt(power / max(disturbing, 1e-12) * 10 ** (-snr_db / 10))
@@ -149,15 +152,16 @@ def with_noise(sound, noise, snr_db):
 
 
 def reverberated(sounds, rng, rate_hz):
-    """Adds the reverberation of a random room, exponentially decaying noise, to each row.
+    """Adds the reverberation of a random room to each row. The response of a room is exponentially
+    decaying noise.
 
     Args:
         sounds: Shape `(rows, samples)`.
         rng: `numpy.random.Generator`.
-        rate_hz: Samples a second.
+        rate_hz: Samples per second.
 
     Returns:
-        Recordings of the same shape, not delayed, with unchanged power.
+        Recordings of the same shape and power, without a delay.
     """
     rows = len(sounds)
     time = np.arange(int(RT60_SECONDS[1] * rate_hz)) / rate_hz
@@ -172,11 +176,12 @@ def reverberated(sounds, rng, rate_hz):
 
 
 def over_telephone(sounds, rate_hz):
-    """Simulates a telephone for each row: a band from 300 to 3,400 Hz and mu-law coding in 8 bits.
+    """Simulates a telephone for each row by a band-pass filter from 300 to 3,400 Hz and mu-law
+    coding with 8 bits.
 
     Args:
         sounds: Shape `(rows, samples)`.
-        rate_hz: Samples a second.
+        rate_hz: Samples per second.
 
     Returns:
         Recordings of the same shape and level.

@@ -1,4 +1,5 @@
-"""Writes the tables of models on the project's page and on the zoo's page, from the models' cards.
+"""Reads the models' cards and writes the tables of models on the project's page and on the zoo's
+page.
 
 Run `python -m zoo.tables` after a model is published.
 """
@@ -18,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
 LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
-# The last figure of each card before it had a main result: by the papers' protocols, ± standard
-# error.
+# Figure of each model on the last card that had no main result. The figures follow the protocols of
+# the papers and have standard errors (±).
 BEFORE = {
     "gait_qp_wl": "EER 1.1 % ± 0.3",
     "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
@@ -37,8 +38,8 @@ BEFORE = {
 def of_people(cards):
     """Returns a table with one row per model of recordings.
 
-    The columns contain pooled figures of the model, of methods without a network, and of
-    alternatives.
+    The columns contain pooled figures of the model, of its best baseline without a network, and of
+    its best alternative.
 
     Args:
         cards: Valid cards.
@@ -72,7 +73,7 @@ def of_people(cards):
 
 
 def of_images(cards):
-    """Returns a table with one row per classifier of images, see `of_people`."""
+    """Returns a table with one row per image classifier, see `of_people`."""
     columns = (
         "model",
         "accuracy [95 %]",
@@ -99,8 +100,8 @@ def of_images(cards):
 
 
 def of_all(cards):
-    """Returns a table with one row per model: its earlier figure, its main result, other methods,
-    and the command that measures the model again.
+    """Returns a table with one row per model. The columns contain the model's earlier figure, its
+    main result, the figures of other methods, and the command that measures the model again.
     """
     columns = (
         "model",
@@ -130,9 +131,10 @@ def of_all(cards):
 
 
 def of_unbeaten(cards):
-    """Returns a table with one row per method that a model does not beat significantly.
+    """Returns a table of the baselines that a model does not beat significantly, with one row per
+    model and baseline.
 
-    The same model on other probes is not listed.
+    Figures of the same model on other probes are not listed.
     """
     columns = ("model", "does not beat", "kind", "its figure", "the model minus this")
     rows = []
@@ -154,7 +156,9 @@ def _link(card, folder=""):
 
 
 def _license(card):
-    """Returns the license of the data in a few words. The page has the full text."""
+    """Returns the license of the data in a few words. The page of the model contains the full
+    text.
+    """
     text = card["data"]["licence"]
     match = LICENSE.search(text)
     if not match or text.startswith("No"):
@@ -167,7 +171,7 @@ def _count(card, unit):
 
 
 def _figure(card, metric):
-    """Formats a pooled figure of a card, or a dash if the card does not contain the figure."""
+    """Formats a pooled figure of a card. Returns a dash if the card does not contain the figure."""
     return _row_in_words(card["headline"]["rows"], metric)
 
 
@@ -177,7 +181,9 @@ def _row_in_words(rows, metric):
 
 
 def _best(card, kind, metric):
-    """Formats the best baseline of a kind, in bold if the model does not beat it significantly."""
+    """Formats the best baseline of a kind. The text is bold if the model does not beat the baseline
+    significantly.
+    """
     sign = 1 if metric == EER else -1
     candidates = [
         (sign * row["value"], baseline)
@@ -196,10 +202,11 @@ TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
 
 
 def rewrite(page):
-    """Returns a page with new tables. Each new table replaces the table with the same columns.
+    """Returns the text of a page with new tables. Each new table replaces the table that has the
+    same columns.
 
     Args:
-        page: One of `TABLES`.
+        page: Path of the page, a key of `TABLES`.
     """
     text = page.read_text(encoding="utf-8")
     cards = [zoo.card(name) for name in zoo.list_models()]

@@ -14,14 +14,14 @@ FEW_SHOT, EPISODES = ((20, 1), (20, 5)), 600  # ways and shots
 
 
 def rows(model, x, y, new, new_labels):
-    """Computes the rows of a card's figures with the learned similarity and with the cosine of
-    embeddings.
+    """Computes rows for the entry `figures` of a card, with the learned similarity and with the
+    cosine of the embeddings.
 
     Args:
         model: `PrototypicalClassifier`.
-        x: Images of the trained classes that were not used in training.
+        x: Images of the trained classes. The images themselves were not used in training.
         y: Class ids, shape `(images,)`.
-        new: Images of other classes.
+        new: Images of classes that were not used in training.
         new_labels: Class ids of `new`.
     """
     z, unknown = (inference.embed(model, images, batch_size=500) for images in (x, new))
@@ -30,7 +30,8 @@ def rows(model, x, y, new, new_labels):
 
 
 def known_classes(model, x, y):
-    """Computes the rows of verification and retrieval among images of the trained classes.
+    """Computes rows of a card with figures of verification and retrieval among images of the
+    trained classes.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -42,19 +43,19 @@ def known_classes(model, x, y):
     """
     if len(y) <= PROBES:
         raise ValueError(
-            f"Verification and retrieval compare {PROBES:,} images with the others. Received "
-            f"{len(y):,} images: give more than {PROBES:,}."
+            f"Received {len(y):,} images. Verification and retrieval compare {PROBES:,} images "
+            f"with the other images. Give more than {PROBES:,} images."
         )
     order = np.random.default_rng(0).permutation(len(y))
     return compared(model, inference.embed(model, x[order], batch_size=100), y[order])
 
 
 def compared(model, z, y):
-    """Measures verification and retrieval: each of the first images is compared with all later
+    """Measures verification and retrieval by comparing each of the first images with all later
     images.
 
-    The images must not be sorted by class. The difference between similarity and cosine is computed
-    on the same groups of images, with Student's interval.
+    The images must not be sorted by class. The differences between similarity and cosine are paired
+    by groups of images and have intervals by Student's t distribution.
     """
     tables = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),
@@ -82,7 +83,9 @@ def compared(model, z, y):
 
 
 def _figures(table, probes, gallery):
-    """Computes figures of distances between probes and a gallery, by protocol and metric."""
+    """Computes figures from the distances between probes and a gallery. Returns a dictionary with
+    keys `(protocol, metric)`.
+    """
     verified = evaluation.verification(table, probes[:, None] == gallery)
     ranked = evaluation.retrieval(
         table, probes, gallery_labels=gallery, distance="precomputed", k=(1,)
@@ -96,7 +99,7 @@ def _figures(table, probes, gallery):
 
 
 def novelty(model, z, new):
-    """Computes the AUC of detecting images of other classes by the largest score."""
+    """Computes how well images of other classes are detected by their largest score, as an AUC."""
     rows_of_card = []
     for head in ("sim", "dol"):
         largest, unknown = (

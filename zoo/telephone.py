@@ -11,16 +11,17 @@ ENROLLED = "1"  # a line
 
 
 def lines(split=None, prepare=True):
-    """Reads every recording of Hyke, in the order of voices and lines.
+    """Reads all recordings of Hyke, sorted by voice and telephone line.
 
     Args:
         split: Split of the data set. Default: all splits.
-        prepare: Whether recordings are trimmed and scaled to one level, see `speech.prepared`. If
-            False, recordings are as in the data set.
+        prepare: Whether to trim the recordings and to scale them to the same level, see
+            `speech.prepared`. If False, the recordings are not changed.
 
     Returns:
-        `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the voice, with its sex
-        (`"F1298653986"` ...); the line as the session (`"1"` ...).
+        `People` with recordings of shape `(samples, 1)`, float32, 16 kHz. The subject is the sex
+        and the number of the voice, such as `"F1298653986"`. The session is the line, such as
+        `"1"`.
     """
     splits = read("hyke_voice/speech16k", split)
     parts = list(splits.values()) if split is None else [splits]
@@ -36,11 +37,11 @@ def lines(split=None, prepare=True):
 
 
 def with_line_1(sessions):
-    """Returns true for trials in which exactly one recording is line 1, which the authors of the
-    data set enroll.
+    """Returns True for trials in which exactly one of the two recordings is from line 1. The
+    authors of the data set enroll line 1.
 
     Args:
-        sessions: Lines of the two recordings of each trial, shape `(2, trials)`.
+        sessions: Lines of the two recordings in each trial, shape `(2, trials)`.
     """
     first, second = sessions == ENROLLED
     return first != second

@@ -1,7 +1,8 @@
 """Trains models of the zoo again, one after the other, each with the command on its card.
 
-From the checkout, overnight: `python -m zoo.train --all --resume`. If a model fails, the others are
-still trained. The same command continues a stopped run.
+To train all models overnight, run `python -m zoo.train --all --resume` from the checkout. If the
+training of a model fails, the other models are still trained. The same command continues a stopped
+run.
 """
 
 import json
@@ -20,23 +21,28 @@ from keras_dml.training import write_json
 DONE = "trained.json"  # in the folder of a run that has ended well
 
 Names = Annotated[list[str] | None, typer.Argument(help="Models of the zoo.")]
-Every = Annotated[bool, typer.Option("--all", help="All models, the fastest first.")]
+Every = Annotated[
+    bool, typer.Option("--all", help="Train all models, beginning with the fastest training.")
+]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Leave what is trained, go on from checkpoints.")
+    bool,
+    typer.Option("--resume", help="Skip models that are trained and continue stopped trainings."),
 ]
 Publish = Annotated[bool, typer.Option("--publish", help="Replace the models in zoo/.")]
-Build = Annotated[pathlib.Path, typer.Option(help="Folder of the runs, one folder a model.")]
+Build = Annotated[pathlib.Path, typer.Option(help="Folder with one subfolder per model.")]
 
 
 def command(card, publish):
-    """Returns the words of a card's command, with this Python and with or without `--publish`."""
+    """Returns the words of the command on a card. The command runs this Python, and `--publish` is
+    added or removed.
+    """
     words = shlex.split(card["recipe"]["command"])
     rest = [word for word in words[1:] if word != "--publish"]
     return [sys.executable, *rest, *(["--publish"] if publish else [])]
 
 
 def is_trained(out, words):
-    """Returns true if a run of this command has finished in that folder."""
+    """Returns True if a run of the command `words` has finished in the folder `out`."""
     path = out / DONE
     return path.exists() and json.loads(path.read_text(encoding="utf-8"))["command"] == words
 
@@ -48,9 +54,9 @@ def main(
     publish: Publish = False,
     build: Build = pathlib.Path("build/zoo"),
 ):
-    """Trains models again and reports failures."""
+    """Trains models again and reports the models whose training failed."""
     if bool(names) == every:
-        raise typer.BadParameter("Name the models to train, or give --all.")
+        raise typer.BadParameter("Give either the names of models to train or --all.")
     try:
         cards = {name: zoo.card(name) for name in names or zoo.list_models()}
     except ValueError as error:
@@ -64,8 +70,8 @@ def main(
             continue
         left = sum(minutes[waiting] for waiting in order[number - 1 :])
         print(
-            f"{number} of {len(order)}: {name}, {minutes[name]:g} minutes by its card, "
-            f"{left:.0f} for all that are left",
+            f"{number} of {len(order)}: {name}, which takes {minutes[name]:g} minutes according to "
+            f"its card. All remaining models take {left:.0f} minutes.",
             flush=True,
         )
         start = time.monotonic()
@@ -77,7 +83,8 @@ def main(
         write_json(out / DONE, {"command": words, "minutes": spent})
     if failed:
         print(
-            f"failed: {', '.join(failed)}; the same command with --resume tries these again",
+            f"failed: {', '.join(failed)}. To train these models again, run the same command with "
+            "--resume.",
             file=sys.stderr,
         )
         raise typer.Exit(1)

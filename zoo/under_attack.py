@@ -1,7 +1,8 @@
 """Measures the accuracy of digit classifiers under attack. A resumed run continues from
 checkpoints.
 
-From the checkout, for a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
+To measure a published file, run `python -m zoo.under_attack mnist_proto_sim_at --out DIR` from the
+checkout.
 """
 
 import pathlib
@@ -17,9 +18,10 @@ from keras_dml.training.answers import Answers
 from zoo import images
 
 EPSILON = 0.3  # of a range of 1, Monteiro2020, section 4.1.1
-# Chosen on 1,000 training images of `mnist_proto_sim_at`: five starts on the margin broke 25, the
-# other attacks by gradients alone one more, and Square-5000 five more of the first 512, most of
-# which APGD from the end of 500 squares breaks at every other start.
+# The attacks were chosen on 1,000 training images of `mnist_proto_sim_at`. APGD on the margin with
+# five starts succeeded on 25 images. The other attacks that use only gradients succeeded on one
+# more image. On the first 512 images, Square-5000 succeeded on five more images. On most of these
+# five images, APGD that starts from the result of 500 squares succeeds at every second start.
 ON_ALL = (
     attacks.FGSM(EPSILON),
     attacks.PGD(EPSILON, steps=40, step_size=0.01),
@@ -39,7 +41,7 @@ PART = 1000  # images of a checkpoint
 
 
 def measured(model, x, y, out):
-    """Computes which images are classified correctly under each attack, and under the unions.
+    """Computes which images are classified correctly under each attack and under unions of attacks.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -48,8 +50,8 @@ def measured(model, x, y, out):
         out: Folder of the checkpoints.
 
     Returns:
-        Booleans of shape `(count,)` by name of the attack. For `ON_FIRST` and `UNION` they are for
-        the first images only.
+        Dictionary from names of attacks to booleans of shape `(count,)`. For `ON_FIRST` and `UNION`
+        the dictionary contains only the booleans of the first images.
     """
     right = {}
     for start in range(0, len(x), PART):
@@ -67,7 +69,7 @@ def measured(model, x, y, out):
 
 
 def figures(right):
-    """Computes rows of a card's figures.
+    """Computes rows for the entry `figures` of a card.
 
     Args:
         right: Output of `measured`.
@@ -83,11 +85,16 @@ def figures(right):
 
 
 def main(
-    name: Annotated[str, typer.Argument(help="Model of the zoo that reads digits.")],
-    out: Annotated[pathlib.Path, typer.Option(help="Folder of checkpoints; resumed where it is.")],
-    attacked: Annotated[int, typer.Option(help="Test images, the first ones.")] = 10_000,
+    name: Annotated[str, typer.Argument(help="Model of the zoo that classifies digits.")],
+    out: Annotated[
+        pathlib.Path,
+        typer.Option(help="Folder of checkpoints. If it exists, the attacks continue from it."),
+    ],
+    attacked: Annotated[
+        int, typer.Option(help="Number of test images to attack, from the first image.")
+    ] = 10_000,
 ):
-    """Attacks a published model and prints its rows."""
+    """Attacks a published model and prints its figures."""
     x, y = images.mnist("test")
     right = measured(zoo.load(name), x[:attacked], y[:attacked], out)
     print(measure.summary(figures(right)))

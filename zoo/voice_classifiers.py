@@ -1,4 +1,4 @@
-"""Functions that the recipes of prototypical classifiers of voices share."""
+"""Functions that are shared by all recipes for prototypical classifiers of voices."""
 
 import numpy as np
 
@@ -17,8 +17,8 @@ AT_ONCE = 3  # recordings that are embedded: the longest have 39 s, and 32 of th
 
 
 def classifier(encoder, names):
-    """Creates an untrained classifier of voices, whose similarity is initialized as the squared
-    distance.
+    """Creates an untrained classifier of voices. The learned similarity is initialized as a
+    constant minus the squared distance.
 
     Args:
         encoder: A built encoder.
@@ -38,10 +38,11 @@ def classifier(encoder, names):
 
 
 def with_silence_removal(model):
-    """Adds a layer that removes silence from recordings in front of a trained classifier.
+    """Returns a trained classifier with an additional first layer that removes silence from
+    recordings.
 
     Args:
-        model: A classifier of audio, whose encoder is a chain of layers that begins with an
+        model: A classifier of audio. The encoder must be a chain of layers that begins with an
             `InputContract`.
     """
     contract, *rest = model.encoder.layers[1:]
@@ -56,9 +57,9 @@ def with_silence_removal(model):
 
 
 def without_silence_removal(model):
-    """Returns a published classifier without its layer that removes silence.
+    """Returns a published classifier without the layer that removes silence.
 
-    The page of `zoo.voice_table` compares networks on recordings with silence.
+    `zoo.voice_table` needs it, because it compares networks on recordings that contain silence.
     """
     audio, *rest = model.encoder.layers
     x = audio.output
@@ -70,13 +71,13 @@ def without_silence_removal(model):
 
 
 def batches(people, length, seed, augment=None):
-    """Creates batches with several crops of several voices.
+    """Creates batches that contain several voices and several crops of each voice.
 
     Args:
         people: `People`. Recordings that are too short are joined with other recordings of the same
             voice.
         length: Number of time steps of a crop.
-        seed: Seed of the draws.
+        seed: Seed of the random draws.
         augment: See `keras_dml.samplers`.
     """
     longer = speech_augment.joined(people, length)
@@ -94,19 +95,21 @@ def batches(people, length, seed, augment=None):
 
 
 def fit(run, model, sampler, learning_rate):
-    """Trains a classifier with Algorithm 1 of Monteiro2020: class, pair and auxiliary terms."""
+    """Trains a classifier with Algorithm 1 of Monteiro2020. The loss has class, pair and auxiliary
+    terms.
+    """
     loss = PrototypicalLoss(label_smoothing=SMOOTHING)
     run.fit(model, sampler, classifiers.optimization(learning_rate), loss=loss)
 
 
 def scores(model, signals, rows):
-    """Computes the similarity, the cosine and the sum of both for trials, arrays of shape
-    `(trials,)` by name.
+    """Computes three scores of trials, the similarity, the cosine and their sum. Returns a
+    dictionary from names to arrays of shape `(trials,)`.
 
     Args:
         model: A classifier.
         signals: Recordings in the form that the encoder takes.
-        rows: Indices of the two recordings of each trial.
+        rows: Indices of the two recordings in each trial.
     """
     first, second = rows
     z = inference.embed(model, signals, AT_ONCE, progress=False)
@@ -120,8 +123,8 @@ def report(run, model, every, curves=None):
 
     Args:
         run: `recipe.Run`.
-        model: The classifier of raw audio.
-        every: `People` of both data sets, with recordings in the form that the model takes.
+        model: The classifier, which takes raw audio.
+        every: `People` from both data sets, with recordings in the form that the model takes.
         curves: See `recipe.Run.publish`.
     """
     left, pairs = voices.of_test(every)
@@ -141,11 +144,12 @@ def report(run, model, every, curves=None):
 
 
 def figures(scores, people, pairs):
-    """Computes rows of a card: error rates of trials in the studio and over the telephone.
+    """Computes rows of a card with the error rates of trials in the studio and of trials over the
+    telephone.
 
     Args:
-        scores: Similarities of the trials by name.
-        people: The recordings of the trials.
+        scores: Dictionary from names to similarities of the trials.
+        people: `People` with the recordings that the trials compare.
         pairs: Output of `voices.trials`.
     """
     first, second, genuine, _ = pairs

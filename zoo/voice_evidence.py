@@ -1,4 +1,6 @@
-"""Measures voice models for their cards, on actors and callers who were not used in training."""
+"""Measures voice models on actors and callers who were not used in training. The models' cards
+contain the results.
+"""
 
 import functools
 
@@ -14,16 +16,16 @@ from zoo.voice_logcov_lda import encoder as log_covariance
 
 
 def of_similarity(trained, teaching, left, pairs, others):
-    """Compares all pairs of recordings of one data set by the learned similarity, in both
-    directions.
+    """Compares all pairs of recordings from the same data set by the learned similarity. Each of
+    the two recordings in a pair is the probe in one trial.
 
     Args:
         trained: `zoo.evidence.Trained`.
-        teaching: `People` of the training.
+        teaching: Training people.
         left: `People` who were not used in training.
-        pairs: Trials of `left`, see `voices.trials`.
-        others: Function that takes the rows of the trials and returns other methods, see
-            `Evidence.baselines`.
+        pairs: Trials between recordings of `left`, see `voices.trials`.
+        others: Function that takes the indices of the recordings in each trial and returns other
+            methods, see `Evidence.baselines`.
     """
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
     scores = voice_classifiers.scores(trained.whole, left.signals, rows)
@@ -33,13 +35,16 @@ def of_similarity(trained, teaching, left, pairs, others):
 
 
 def confounders(subjects):
-    """Returns groups of similar voices: voices of one sex, and voices of one data set if there are
-    two.
+    """Returns groups of similar voices. The voices in a group have the same sex or, if there are
+    two data sets, are from the same data set.
     """
-    groups = {"people of one sex": {subject: speech.sex(subject) for subject in subjects}}
+    groups = {"people of the same sex": {subject: speech.sex(subject) for subject in subjects}}
     telephone = voices.is_telephone(subjects)
     if telephone.any() and not telephone.all():
-        sets = {"actors in the studio": ~telephone, "callers over the telephone": telephone}
+        sets = {
+            "actors recorded in the studio": ~telephone,
+            "callers recorded over the telephone": telephone,
+        }
         for name, members in sets.items():
             marks = np.where(members, name, None)
             groups[name] = dict(zip(subjects, marks, strict=True))
@@ -47,8 +52,8 @@ def confounders(subjects):
 
 
 def beside(teaching, people, rows, found, others):
-    """Computes the baselines: methods without a network, the cosine, the sum of similarity and
-    cosine, and other methods.
+    """Computes the baselines, which are methods without a network, the cosine, the sum of
+    similarity and cosine, and other methods.
     """
     model = statistics()
     taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
@@ -61,46 +66,47 @@ def beside(teaching, people, rows, found, others):
 
 
 def untrained(signals, rows):
-    """Computes the negative cosine of log covariances of cepstra for trials, without training."""
+    """Computes for each trial the negative cosine between log covariances of cepstra, without
+    training.
+    """
     return cosine(statistics(), signals, rows)
 
 
 def statistics():
-    """Returns the untrained model of log covariances of cepstra.
+    """Returns an untrained model that computes log covariances of cepstra.
 
-    The model has no `SilenceRemoval`, which would raise the error rates on the recordings of the
-    cards.
+    The model has no `SilenceRemoval` layer, because the layer would raise the error rates on the
+    recordings that the cards use.
     """
     network = log_covariance.network(log_covariance.CEPSTRA[0])
     return keras.Model(network.input, network.get_layer("statistics").output)
 
 
 def closed_forms(known, voices_known, asked, rows):
-    """Compares log covariances of cepstra by the cosine: unchanged, centered, and after linear
-    discriminants.
+    """Compares log covariances of cepstra by the cosine, without changes, after centering, and
+    after linear discriminant analysis.
 
-    The mean of the log covariances over all voices is long compared with the differences between
-    voices, so the cosine without centering is not informative.
+    The mean of the log covariances over all voices is much longer than the differences between
+    voices. Therefore the cosine without centering is not informative.
 
     Args:
         known: Log covariances of training recordings, shape `(recordings, features)`.
         voices_known: Voice of each recording in `known`.
-        asked: Log covariances of the recordings of the trials.
-        rows: Indices of the two recordings of each trial.
+        asked: Log covariances of the recordings that the trials compare.
+        rows: Indices of the two recordings in each trial.
 
     Returns:
         Baselines, see `zoo.evidence.Evidence`.
     """
     kernel, bias = log_covariance.discriminants(known, np.asarray(voices_known))
     vectors = {
-        "log covariance of cepstra": ("cosine", asked),
+        "log covariance of cepstra": ("the cosine between log covariances of cepstra", asked),
         "centered log covariance": (
-            "the log covariance of cepstra minus its mean over the training recordings",
+            "the cosine between log covariances of cepstra, centered on the training recordings",
             asked - known.mean(axis=0),
         ),
         "linear discriminants": (
-            "linear discriminants of the log covariance of cepstra, in closed form, fitted to the "
-            "training voices",
+            "linear discriminants of the log covariance of cepstra, fitted to the training voices",
             asked @ kernel + bias,
         ),
     }
@@ -112,12 +118,12 @@ def closed_forms(known, voices_known, asked, rows):
 
 
 def cosine(network, signals, rows):
-    """Computes the negative cosine of trials."""
+    """Computes the negative cosine between the two embeddings of each trial."""
     z = embedded(network, signals)
     return -evaluation.paired_cosine(z[rows[0]], z[rows[1]])
 
 
 def embedded(network, signals):
-    """Computes embeddings in float64."""
+    """Computes embeddings and returns them as float64."""
     z = inference.embed(network, signals, voice_classifiers.AT_ONCE, progress=False)
     return z.astype(np.float64)

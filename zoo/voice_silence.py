@@ -1,9 +1,10 @@
-"""Measures the error rates of the voice models with added silence around and within the speech.
+"""Measures the error rates of the voice models on recordings to which silence is added.
 
 The module writes `zoo/voice_silence.md`.
 
-From the checkout: `python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim`.
-With `--older FOLDER` the files `FOLDER/NAME.keras` are measured in place of the published ones.
+Run `python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim` from the
+checkout. With `--older FOLDER` the files `FOLDER/NAME.keras` are measured instead of the published
+files.
 """
 
 import json
@@ -35,17 +36,18 @@ TEXT = """# Voices with silence
 Each recording of the card's test people is used as a probe, with added silence before, after or
 within the speech. The enrolled recording has no added silence. The trials and the preparation of
 recordings are the same as for the main result of the card. The table contains equal error rates
-with 95 % intervals over people. The silence is either zeros or white noise, 40 dB below the tenth
-loudest 20 ms of the recording. The column "without the layer, before" is for the earlier file
-without `keras_dml.layers.SilenceRemoval`, with silence before the speech.
+with 95 % intervals over people. The silence consists of zeros or of white noise that is 40 dB below
+the tenth loudest 20 ms of the recording. The column "without the layer, before" contains the error
+rates of the earlier file, which has no layer `keras_dml.layers.SilenceRemoval`, with silence before
+the speech.
 
 {table}
 
-The layers after `SilenceRemoval` have the same weights as in the earlier file. The layer also
-removes the silence that the recordings have at both ends and in pauses of more than 0.6 s. This
-raises the error rates of recordings without added silence: compare the first two rates of the rows
-"none". The layer does not remove music, other voices, or noise that is louder than 20 dB below the
-speech.
+The layers after `SilenceRemoval` have the same weights as in the earlier file. `SilenceRemoval`
+also removes the silence that the recordings already have at both ends and in pauses of more than
+0.6 s. Therefore it raises the error rates of recordings without added silence, which the first two
+rates in each row "none" show. The layer does not remove music, other voices, or noise that is less
+than 20 dB below the speech.
 
 ```
 python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim
@@ -55,12 +57,14 @@ python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim --
 
 Names = Annotated[list[str], typer.Argument(help="Voice models of the zoo.")]
 Older = Annotated[
-    pathlib.Path | None, typer.Option(help="Folder of files NAME.keras to measure instead.")
+    pathlib.Path | None,
+    typer.Option(help="Folder with files NAME.keras to measure instead of the published files."),
 ]
 
 
 def test_people(name):
-    """Returns the test people of a model, prepared as for its card, and their trials.
+    """Returns the test people of a model and their trials. The recordings are prepared in the same
+    way as for the model's card.
 
     Args:
         name: Name of a voice model.
@@ -72,12 +76,12 @@ def test_people(name):
 
 
 def insert_silence(sound, kind, seconds, place):
-    """Returns a recording with silence before, after or in the middle of it.
+    """Inserts silence before a recording, after it, or in its middle.
 
     Args:
         sound: Shape `(samples, 1)`.
         kind: One of `KINDS`.
-        seconds: Length of the silence.
+        seconds: Length of the silence in seconds.
         place: One of `PLACES`.
     """
     steps = seconds * speech.RATE_HZ
@@ -91,7 +95,9 @@ def insert_silence(sound, kind, seconds, place):
 
 
 def level(sound):
-    """Computes the root mean square of the tenth loudest block of 20 ms of a recording."""
+    """Computes the root mean square of the tenth loudest block in a recording. Blocks have a length
+    of 20 ms.
+    """
     blocks = sound[: len(sound) // speech.BLOCK * speech.BLOCK].reshape(-1, speech.BLOCK)
     power = np.sort(np.square(blocks, dtype=np.float64).mean(axis=1))
     return np.sqrt(power[-min(LOUD_BLOCKS, len(power))])
@@ -102,12 +108,13 @@ def measured(model, people, pairs, places):
 
     Args:
         model: A `PrototypicalClassifier`.
-        people: `People` of the trials.
+        people: `People` with the recordings that the trials compare.
         pairs: Output of `voices.trials`.
-        places: Some of `PLACES`.
+        places: Places of the silence, from `PLACES`.
 
     Returns:
-        List of rows: kind, seconds, place, equal error rate and its interval.
+        List of rows with the kind, the length and the place of the silence, the equal error rate,
+        and its interval.
     """
     first, second = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
     genuine, subjects = np.tile(pairs[2], 2), np.asarray(people.subjects)
@@ -137,10 +144,11 @@ def measured(model, people, pairs, places):
 
 
 def table(results):
-    """Returns the table of the page.
+    """Returns the table that the page contains.
 
     Args:
-        results: Rows of `measured` by the name of a model and `PUBLISHED` or `OLDER`.
+        results: `results[name][version]` contains the rows of `measured`. The version is
+            `PUBLISHED` or `OLDER`.
     """
     lines = []
     for name, versions in results.items():
@@ -175,7 +183,9 @@ def _rate(row):
 
 
 def main(names: Names, older: Older = None):
-    """Measures voice models with silence, and writes the page of all that were measured."""
+    """Measures voice models on recordings with added silence. Writes a page with the results of
+    these models and of all models that were measured earlier.
+    """
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in names:
         model = zoo.load(name if older is None else older / f"{name}.keras")

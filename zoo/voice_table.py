@@ -1,8 +1,8 @@
-"""One table of all voice models on the same trials, `zoo/voices.md`: `python -m zoo.voice_table
---help`.
+"""Writes `zoo/voices.md`, which compares all voice models on the same trials. To list the options,
+run `python -m zoo.voice_table --help`.
 
-The scores come from the recipes, `python -m zoo.voice_ge2e_sim.train --table` and the others, which
-leave them in `build/`.
+The recipes compute the scores, such as `python -m zoo.voice_ge2e_sim.train --table`, and write them
+into `build/`.
 """
 
 import pathlib
@@ -39,14 +39,14 @@ TEXT = """# Voices on the same trials
 <!-- Written by `python -m zoo.voice_table`. -->
 
 The table compares methods on the actors of RAVDESS (studio) and the callers of Hyke (telephone) in
-five folds. The scores of a trained method on a fold are from a model that was not trained on
-anybody of the fold. The exception is `voice_logcov_lda` on the telephone: its published file is
-used, which was not trained on any caller. Every pair of recordings of people of one fold and one
-data set is a trial. The table contains equal error rates of the pooled trials, with 95 % intervals
-over people in brackets. The headings contain the number of genuine trials and the number of all
-trials. The scores of the five models of a trained method have no common unit. These scores are
-pooled without scaling, which may raise the error rates. Resemblyzer and the methods without
-training use one scale for all folds.
+five folds. If a method is trained, the scores on a fold are from a model that was not trained on
+the people in the fold. For `voice_logcov_lda` on the telephone, the published file is used, which
+was not trained on any caller. Any two recordings of a fold and a data set form a trial.
+The table contains equal error rates of the pooled trials, with 95 % intervals over people in
+brackets. The headings contain the number of genuine trials and the number of all trials. A trained
+method has five models, whose scores have no common unit. We pool these scores without scaling,
+which may raise the error rates. Resemblyzer and the methods without training use the same scale for
+all folds.
 
 {eer}
 
@@ -54,15 +54,15 @@ These scores were measured before `keras_dml.layers.SilenceRemoval` was added to
 page [voice_silence.md](voice_silence.md) contains error rates with this layer.
 
 The next table compares the learned similarity, the cosine of the same embeddings and the sum of
-similarity and cosine. It contains paired differences of the equal error rate over the same people.
-If an interval contains 0, the difference is not significant. The sum uses the similarity without
-scaling. On the card of `voice_logcov_lda` the similarity is first scaled to a log-likelihood ratio,
-so the sum on RAVDESS differs a little.
+similarity and cosine. The differences between the equal error rates are paired by people. If an
+interval contains 0, the difference is not significant. The sum uses the similarity without scaling.
+On the card of `voice_logcov_lda` the similarity is first scaled to a log-likelihood ratio, so the
+figure of the sum on RAVDESS differs slightly.
 
 {differences}
 
-`voice_ge2e_sim` centers and scales the encoder's vectors before training. The benefit of this step
-was first observed on all people of these tables, so the step was not chosen on other people.
+`voice_ge2e_sim` centers and scales the encoder's vectors before training. We first observed the
+benefit of this step on the people in these tables, so it was not chosen on other people.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
@@ -76,7 +76,7 @@ PAIRS = (("sim", "cosine"), ("sim", "fused"), ("fused", "cosine"))
 
 
 class Part(NamedTuple):
-    """Part of the trials, with their rows, labels and pairs of people."""
+    """Part of the trials, with indices of the trials, labels and pairs of people."""
 
     title: str
     rows: np.ndarray
@@ -84,7 +84,7 @@ class Part(NamedTuple):
     people: tuple
 
     def eer(self, similarity):
-        """Formats the EER of a method's similarities: `82.1 % [80.0 to 84.0]`."""
+        """Formats the EER of a method's similarities, such as `82.1 % [80.0 to 84.0]`."""
         result = evaluation.verification(
             -similarity[self.rows], self.genuine, people=self.people, bootstrap=BOOTSTRAP
         )
@@ -92,7 +92,9 @@ class Part(NamedTuple):
         return f"{100 * result.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
 
     def difference(self, first, second):
-        """Formats the paired EER difference of two methods: `+0.2 points [-0.4 to +0.6]`."""
+        """Formats the paired difference between the EERs of two methods, such as
+        `+0.2 points [-0.4 to +0.6]`.
+        """
         result = evaluation.eer_difference(
             -first[self.rows],
             -second[self.rows],
@@ -105,12 +107,12 @@ class Part(NamedTuple):
 
 
 def _signed(value):
-    """Formats a signed number, without a minus before a zero: `+0.2`."""
+    """Formats a number with its sign, such as `+0.2`. Zero never has a minus sign."""
     return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def parts(people):
-    """Returns the columns of the table.
+    """Returns the parts of the trials that are columns of the table.
 
     Args:
         people: Output of `voices.everybody`.
@@ -132,11 +134,11 @@ def parts(people):
 
 
 def tables(scores, columns):
-    """Returns both tables: the EER of each method, and paired differences between scores of a
-    model.
+    """Returns two tables, the EER of each method and the paired differences between the scores of
+    each model.
 
     Args:
-        found: Similarities by model and name, those that there are.
+        scores: `scores[model][name]` contains similarities. Missing models and names are left out.
         columns: Output of `parts`.
     """
     titles = [f"{part.title} ({part.genuine.sum():,} of {len(part.genuine):,})" for part in columns]
@@ -163,7 +165,8 @@ def tables(scores, columns):
 
 def main(
     folder: Annotated[
-        pathlib.Path, typer.Option(help="Folder of the recipes' runs: MODEL_0/scores.npz.")
+        pathlib.Path,
+        typer.Option(help="Folder in which the runs of recipes wrote MODEL_0/scores.npz."),
     ] = pathlib.Path("build"),
 ):
     """Writes the tables of equal error rates and of differences into `zoo/voices.md`."""

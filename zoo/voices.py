@@ -1,6 +1,6 @@
-"""Reads two data sets of voices, and divides their people into training and test and into trials.
+"""Reads two data sets of voices, divides their people into training and test, and makes trials.
 
-The sets are the actors of RAVDESS in a studio and the callers of Hyke over the telephone.
+The data sets are RAVDESS, with actors in a studio, and Hyke, with callers over the telephone.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ SCORES = "scores.npz"  # of a recipe's cross-validation, in the folder of its ru
 
 
 def everybody(prepare=False):
-    """Reads every recording of both data sets, RAVDESS first.
+    """Reads all recordings of both data sets, first RAVDESS and then Hyke.
 
     Args:
         prepare: See `speech.utterances`.
@@ -23,15 +23,17 @@ def everybody(prepare=False):
 
 
 def is_telephone(subjects):
-    """Returns true for voices of Hyke at any speed, shape `(recordings,)`."""
+    """Returns for each recording whether its voice is from Hyke, at any speed, shape
+    `(recordings,)`.
+    """
     return ~np.char.isdigit(np.asarray(subjects).astype("U1"))
 
 
 def teaches(subjects):
-    """Returns true for recordings of people in the split `train` of their data set, shape
+    """Returns for each recording whether its person is in the split `train` of the data set, shape
     `(recordings,)`.
 
-    No model is trained on the people of `validation` and `test`. Settings are chosen by
+    No model is trained on people in the splits `validation` and `test`. Settings are chosen by
     cross-validation over the training people.
     """
     actors = {int(subject) for subject in subjects if subject.isdigit()}
@@ -40,7 +42,8 @@ def teaches(subjects):
 
 
 def folds(subjects, count=5):
-    """Divides the people into folds with men and women of both data sets, see `speech.folds`.
+    """Divides people into folds. Each fold contains men and women from both data sets, see
+    `speech.folds`.
 
     Args:
         subjects: Person of each recording.
@@ -53,10 +56,11 @@ def folds(subjects, count=5):
 
 
 def trials(people, parts):
-    """Returns all pairs of recordings of one data set within each fold, see `speech.trials`.
+    """Returns all pairs of two recordings from the same fold and the same data set, see
+    `speech.trials`.
 
-    The two data sets differ in room, microphone and text, so imposters from the other data set
-    would be too easy to reject.
+    The two data sets differ in room, microphone and text. Therefore imposters from the other data
+    set would be too easy to reject.
     """
     first, second, genuine, fold = speech.trials(people.subjects, parts)
     far = is_telephone(people.subjects)
@@ -65,7 +69,7 @@ def trials(people, parts):
 
 
 def examples(split, prepare):
-    """Returns recordings and ids of their people, for `export/quality.py`.
+    """Returns recordings and the ids of their people. `export/quality.py` uses them.
 
     Args:
         split: `"train"` for the training people, or `"test"` for all other people.
@@ -77,7 +81,8 @@ def examples(split, prepare):
 
 
 def of_test(people):
-    """Returns the recordings of the test people as one fold, and its trials.
+    """Returns the recordings of the test people, and the trials between them. All test people form
+    one fold.
 
     Args:
         people: Output of `everybody`.
@@ -90,18 +95,20 @@ def of_test(people):
 
 
 def cross_validated(people, parts, train, scores):
-    """Computes the scores of the trials of each fold with a model that was not trained on the fold.
+    """Trains a model without the people of each fold, and computes the scores of the fold's trials
+    with this model.
 
     Args:
         people: Output of `everybody`.
         parts: Output of `folds`.
         train: Function that takes the number of a fold and the people outside of the fold, and
             returns a model.
-        scores: Function that takes a model, signals and trials, and returns similarities by name.
+        scores: Function that takes a model, signals and trials, and returns a dictionary from names
+            to similarities.
 
     Returns:
-        Arrays of shape `(trials,)` by name, as `numpy.savez` takes them: `first`, `second`,
-        `fold`, and the scores.
+        Dictionary from names to arrays of shape `(trials,)`, which `numpy.savez` can write. It
+        contains `first`, `second`, `fold` and the scores.
     """
     subjects = np.asarray(people.subjects)
     first, second, genuine, fold = trials(people, parts)

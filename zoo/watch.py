@@ -1,4 +1,4 @@
-"""Reads walks with a watch on the wrist, and measures models on them by groups of people."""
+"""Reads walks that a watch on the wrist recorded, and measures models on groups of people."""
 
 import numpy as np
 
@@ -13,18 +13,18 @@ ENROLLED = 5  # runs of each person
 KNOWN, UNSEEN = ("train",), ("validation", "test")  # splits of the published file
 GROUPS_SEED = 7
 TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)
-# A mirror image of a person has the watch on the other wrist, where x along the forearm points to
-# the elbow and no longer to the hand.
+# Signs of the axes for a mirror image, which wears the watch on the other wrist. On the other
+# wrist, the x axis along the forearm points to the elbow instead of the hand.
 MIRROR = np.array([-1, 1, 1], np.float32)
 MIRRORED = " mirrored"
 _WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
 
 
 def walks(splits=KNOWN + UNSEEN):
-    """Returns the acceleration of the watch while walking, one recording per run.
+    """Returns the acceleration of the watch while people walk, with one recording per run.
 
-    The stretches of a run are joined, without the turn between them. The sessions are the numbers
-    of the runs, which are in the order of time.
+    The straight parts of a run are joined, and the turns between them are removed. The sessions are
+    the numbers of the runs in the order of time.
 
     Args:
         splits: Splits of the data set.
@@ -42,7 +42,7 @@ def walks(splits=KNOWN + UNSEEN):
 
 
 def examples(split):
-    """Returns the walks of the people of a split, and the people.
+    """Returns the walks in a split, and the people who recorded them.
 
     Args:
         split: `"train"`, or `"test"` for the people who were not used to train the published file.
@@ -52,11 +52,11 @@ def examples(split):
 
 
 def variants(walkers):
-    """Returns walks at several tempos and their mirror images. Each variant counts as additional
-    people.
+    """Returns walks at several tempos, and mirror images of these walks. Each variant of a person
+    counts as an additional person.
 
     Args:
-        walkers: `walks`.
+        walkers: Result of `walks`.
     """
     mirrored = People(
         [signal * MIRROR for signal in walkers.signals],
@@ -80,14 +80,14 @@ def groups(known, unseen):
 
 
 def claims(distances, walkers, enrolled=ENROLLED):
-    """Returns the trials that compare later runs with the first runs of each person, and earlier
-    runs with the last runs of each person.
+    """Returns trials in two directions. Later runs are compared with the first runs of each person,
+    and earlier runs are compared with the last runs of each person.
 
     Args:
         distances: Distances between all runs.
-        walkers: `walks` of these runs.
-        enrolled: Number of enrolled runs of each person, at most `ENROLLED`. The probes are always
-            the runs beyond the first or last `ENROLLED` runs.
+        walkers: Result of `walks`, which contains these runs.
+        enrolled: Number of runs to enroll per person, at most `ENROLLED`. The probes are always all
+            runs except the first or the last `ENROLLED` runs.
     """
     subjects, runs = np.array(walkers.subjects), np.array(walkers.sessions)
     owned = subjects[:, None] == subjects
@@ -105,16 +105,17 @@ def claims(distances, walkers, enrolled=ENROLLED):
 
 
 class Cross:
-    """Distances between the walks of each group, computed with a method that was not fitted to the
-    group.
+    """Distances between the walks of each group.
 
-    The distances of a group are divided by the median distance between two people outside of the
-    group.
+    The distances of a group are computed with a method that was not fitted to the group. The
+    distances of a group are divided by the median distance between walks of two people outside of
+    the group.
 
     Args:
-        distances: Distances between all walks, starting at 0, for each group.
-        walkers: `walks` of all people.
-        groups: `groups`.
+        distances: Distances between all walks, one array per group. The smallest possible distance
+            must be 0.
+        walkers: Result of `walks` for all people.
+        groups: Result of `groups`.
     """
 
     def __init__(self, distances, walkers, groups):
@@ -126,16 +127,18 @@ class Cross:
             self._groups.append((values[np.ix_(tested, tested)] / unit, walkers.take(tested)))
 
     def trials(self, enrolled=ENROLLED):
-        """Returns the trials of all groups together, see `claims`."""
+        """Returns the joined trials of all groups, see `claims`."""
         return trials.concatenate([claims(*group, enrolled) for group in self._groups])
 
     def eer(self):
-        """Returns the pooled EER of `trials`."""
+        """Returns the pooled EER of the trials."""
         claimed = self.trials()
         return evaluation.verification(claimed.scores, claimed.genuine).eer
 
     def rows(self):
-        """Returns rows of a card's `figures` with fewer enrolled runs and the same probes."""
+        """Returns rows for the entry `figures` of a card. The rows contain figures with fewer
+        enrolled runs and the same probes.
+        """
         return [
             phone.eer_row(f"{count} run{'s' * (count > 1)} enrolled", self.trials(count))
             for count in (1, 3, ENROLLED)

@@ -1,4 +1,6 @@
-"""Methods without a network for walks with a watch on the wrist, the baselines of `watch_lda`."""
+"""Methods without a network that recognize people by walks with a watch on the wrist. The methods
+are the baselines of `watch_lda`.
+"""
 
 import functools
 
@@ -17,8 +19,9 @@ LAGS = (0, 4, 8, 16, 32)
 
 
 def spectra(_):
-    """Returns a function of walks: the correlation distances between the log power spectra of x, y
-    and z. Nothing is fitted."""
+    """Returns a function that computes the correlation distances between the log power spectra of
+    walks. The spectra are computed for x, y and z. Nothing is fitted to people.
+    """
 
     def between(signals):
         power = [welch(signal, watch.RATE_HZ, nperseg=SEGMENT, axis=0)[1] for signal in signals]
@@ -29,7 +32,8 @@ def spectra(_):
 
 
 def log_euclidean(walkers):
-    """Returns a function of walks: the log-Euclidean distances of the covariances of x, y and z.
+    """Returns a function that computes the log-Euclidean distances between the covariances of
+    walks.
 
     Args:
         walkers: People whose statistics normalize the channels.
@@ -42,8 +46,9 @@ def log_euclidean(walkers):
 
 
 def correlations(walkers):
-    """Returns a function of walks: the Euclidean distances of lagged correlations and means, each
-    divided by its standard deviation.
+    """Returns a function that computes the Euclidean distances between features of walks. The
+    features are lagged correlations and means, and each feature is divided by its standard
+    deviation.
 
     Args:
         walkers: People whose statistics normalize the channels and the features.
@@ -59,14 +64,17 @@ def correlations(walkers):
 
 
 def phone_discriminants(_):
-    """Returns a function of walks: the distances of the discriminants of `phone_gait_lda`, which
-    are fitted to walks with a phone in the pocket, at their 25 Hz."""
+    """Returns a function that computes the distances between walks with the discriminants of
+    `phone_gait_lda`. The discriminants are fitted to walks with a phone in the pocket at 25 Hz, so
+    the function uses every second sample of a watch.
+    """
     return lambda signals: cosine(_of_phones())([signal[::2] for signal in signals])
 
 
 def cosine(model):
-    """Returns a function of recordings: the distances of a model that is compared by the cosine,
-    from 0."""
+    """Returns a function that computes the cosine distances between embeddings of recordings. The
+    smallest possible distance is 0.
+    """
     return lambda signals: 1 + measure.pairwise_distances(model, signals)
 
 

@@ -136,11 +136,11 @@ def test_stripes_are_named_by_their_direction_without_a_network(rng, monkeypatch
 def test_voices_are_confounded_within_a_sex_and_within_each_set():
     actors, callers = ["01", "02"], ["F1298697715", "M1298636292"]
     groups = voice_evidence.confounders([*actors, *callers])
-    sexes = groups.pop("people of one sex")
+    sexes = groups.pop("people of the same sex")
     assert sexes["02"] == sexes["F1298697715"] != sexes["01"]
     held = [[name for name, mark in group.items() if mark is not None] for group in groups.values()]
     assert held == [actors, callers]
-    assert list(voice_evidence.confounders(callers)) == ["people of one sex"]
+    assert list(voice_evidence.confounders(callers)) == ["people of the same sex"]
 
 
 def test_closed_forms_of_voices_are_about_the_mean_of_those_that_teach(rng):

@@ -25,7 +25,7 @@ def test_a_groups_settings_are_the_best_on_its_partner():
 
 
 def test_an_odd_number_of_groups_is_refused():
-    with pytest.raises(ValueError, match="pair up. Received 3"):
+    with pytest.raises(ValueError, match="Received 3 `groups`"):
         nested.choose(GRID, "abc", None)
 
 

@@ -48,7 +48,7 @@ def test_the_level_of_a_recording_does_not_matter():
 
 @pytest.mark.parametrize("sound", [np.zeros(9_000, np.float32), tone(200)])
 def test_a_recording_without_speech_is_refused(sound):
-    with pytest.raises(ValueError, match="must hold speech"):
+    with pytest.raises(ValueError, match="must contain speech"):
         speech.prepared(sound)
 
 

@@ -85,5 +85,5 @@ def test_a_similarity_that_is_the_cosine_differs_from_it_on_no_image(rng, monkey
 def test_too_few_images_to_compare_are_refused(model, rng, monkeypatch):
     monkeypatch.setattr(tasks, "PROBES", 100)
     x = rng.normal(size=(100, 1, FEATURES, 1)).astype("float32")
-    with pytest.raises(ValueError, match="100 images with the others.*give more than 100"):
+    with pytest.raises(ValueError, match="100 images with the other.*Give more than 100"):
         tasks.known_classes(model, x, rng.integers(CLASSES, size=100))

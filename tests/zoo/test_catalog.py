@@ -68,7 +68,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(zoo_folder):
 
 
 def test_an_unknown_name_without_similar_names_lists_all_names(zoo_folder):
-    with pytest.raises(ValueError, match="Unknown model 'xxxx'. There are: tiny"):
+    with pytest.raises(ValueError, match="Unknown model 'xxxx'. The models are tiny"):
         zoo.card("xxxx")
 
 
@@ -146,7 +146,7 @@ def test_a_card_of_another_model_is_refused(zoo_folder):
     (zoo_folder / "tiny").rename(zoo_folder / "other")
     for call in (zoo.card, zoo.info, zoo.load):
         with pytest.raises(
-            ValueError, match="is the card of 'tiny' and lies in the folder 'other'"
+            ValueError, match="is the card of 'tiny', but its folder is called 'other'"
         ):
             call("other")
     assert zoo.load(zoo_folder / "other").count_params()  # a copy may have any name

@@ -16,9 +16,9 @@ def test_a_model_and_its_baselines_are_in_one_table(card):
 
 def test_words_give_people_gallery_enrollment_and_sessions(card):
     words = headline.words(card)
-    start = "One walk against another. One threshold decides about all 72 probes of 36 people."
+    start = "One walk against another. The same threshold is used for all 72 probes of 36 people."
     assert words.startswith(start)
-    assert "with about 3 enrolled recordings" in words and "other days are not measured" in words
+    assert "has about 3 enrolled recordings" in words and "other days were not measured" in words
     assert "intervals over people" in words and "one additional person" in words
     assert "Each probe is compared with 36 people" in words
     card["headline"] |= {"unit": "motions", "repeats": "days"}
@@ -29,7 +29,7 @@ def test_words_give_people_gallery_enrollment_and_sessions(card):
 def test_recordings_of_other_people_are_described(card):
     card["headline"] |= {"unit": "motions", "repeats": "others"}
     assert schema.problems(card["headline"], schema.HEADLINE_OF_PEOPLE) == []
-    assert "enrolled recordings are from other people than the probe" in headline.words(card)
+    assert "enrolled recordings and the probe are from different people" in headline.words(card)
     assert "one session" not in headline.words(card)
     motions = catalog.card("hdm05_spdnet_rpl")  # clips of other actors are enrolled
     assert motions["headline"]["repeats"] == "others"
@@ -50,7 +50,7 @@ def test_the_p_value_follows_the_difference(images_card):
         "2.4 points [2.0 to 3.0], p < 0.001",
         "-0.2 points [-0.4 to 0.1], p = 0.23",
     ]
-    assert headline.words(images_card).endswith("from McNemar's exact test, two-sided.")
+    assert headline.words(images_card).endswith("from a two-sided McNemar's exact test.")
 
 
 def test_a_method_without_a_figure_has_a_dash(card):

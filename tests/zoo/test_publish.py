@@ -106,22 +106,24 @@ def test_the_page_has_the_content_of_the_card(tiny_zoo):
     for line in (
         "# tiny",
         'zoo.load("tiny")',
-        "At least 7 time steps at 100 Hz, as float32.",
+        "The input has at least 7 time steps at 100 Hz, as float32.",
         "The channels are, in this order: X (g), Y (g), Z (deg/s).",
-        "65 × 6 numbers per recording. Embeddings are compared by the wasserstein distance, p = 1.",
+        "65 × 6 numbers per recording. Embeddings are compared by the distance `wasserstein` with "
+        "`p = 1`.",
         "| verification | 1 | – | EER | 2.1 % ± 0.3 | – | 1,260 |",
         "The score of a recording is its smallest distance to the enrolled recordings.",
-        "One threshold decides about all 72 probes of 36 people.",
+        "The same threshold is used for all 72 probes of 36 people.",
         "| tiny | 0.9876 [0.9800 to 0.9900] | 4.3 % [2.1 to 6.0] | – |",
         '**The model does not beat the method "mean step", which needs no network** (its length ',
         "## Further figures",
         "| 3.25 | 1 % | 0.5 to 2.0 % | 90.0 % [85.0 to 95.0] | 3 | 36 | 1,260 |",
-        "In trials between sensor, the threshold for a FAR of 1 % has a FAR of 2.0 % [1.0 to 3.0] ",
+        "A threshold set for a FAR of 1 % gave a measured FAR of 2.0 % (95 % interval: 1.0 to "
+        "3.0 %) in 600 trials between sensor.",
         "CC0; the weights too",
-        "Trained on 2 people (ann, bob). Tested on 1 people (eve).",
+        "The model was trained on 2 people (ann, bob). Tested on 1 people (eve).",
         "- It was never trained.",
         "python -m zoo.tiny.train",
-        "This command made this file in 0.1 minutes on 2026-11-21, with seed 0.",
+        "This command made the model file in 0.1 minutes on 2026-11-21, with seed 0.",
     ):
         assert line in page, line
 
@@ -169,14 +171,15 @@ def test_the_page_of_a_classifier_has_the_content_of_its_card(published):
         "model.classify(images)]      # (count, 8, 8, 1)",
         'model.add_classes(["new"], few, [0] * len(few))',
         "model.similarity(model.embed(probes), model.embed(enrolled))",
-        "8 × 8 pixels, as float32. The channels are, in this order: gray, in [0, 1].",
-        "An embedding has 5 numbers per image. Embeddings are compared by a learned similarity, "
-        "symmetry = none. A higher similarity means more similar.",
+        "The input has 8 × 8 pixels, as float32. The channels are, in this order: gray, in [0, 1].",
+        "An embedding has 5 numbers per image. Embeddings are compared by a learned similarity "
+        "with `symmetry = none`. A higher similarity means that two recordings are more similar.",
         "| protocol | n | setting | metric | value ± standard error | trials |",
         "| classification | 1 | – | accuracy | 99.31 % ± 0.08 | 10,000 |",
         "| robustness | 1 | pgd-40 at 0.3, sim head | accuracy | 95.1 % ± 0.2 | 10,000 |",
         "| few shot | 1 | 20-way 1-shot | accuracy | 96.3 % ± 0.1 | 600 |",
-        "Trained and tested on 3 classes (left, right, none). Other images of the same classes.",
+        "The model was trained and tested on 3 classes (left, right, none). Other images of the "
+        "same classes.",
         "| format | numbers | bytes | latency (ms) | drift | change in accuracy |",
         "| tflite | int8 | 71,000 | 0.1 | 0.01 | -0.0012 |",
     ):

@@ -63,8 +63,8 @@ def test_a_headline_has_a_metric_to_compare_by(whole):
     whole["headline"]["rows"] = [{"metric": "auc", "value": 0.9, "ci95": [0.8, 1.0]}]
     whole["baselines"][0]["difference"]["metric"] = "map"
     assert schema.problems(whole) == [
-        "card.headline.rows must hold the metric eer or accuracy",
-        "card.baselines[0].difference.metric must be the metric of one of its rows",
+        "card.headline.rows must contain the metric eer or accuracy",
+        "card.baselines[0].difference.metric must be the metric of one of the baseline's rows",
     ]
 
 
@@ -113,11 +113,11 @@ def test_missing_keys_refer_to_the_most_similar_alternative(kind, part, key, fou
 @pytest.mark.parametrize(
     ("part", "key", "value", "message"),
     [
-        ("input", "units", ["g"], "one entry per channel, 3, and has 1"),
-        ("input", "length", [0, None], "least at least 1"),
-        ("input", "length", [9, 8], "least, greatest"),
+        ("input", "units", ["g"], r"one entry per channel \(3\), but has 1"),
+        ("input", "length", [0, None], "smallest length is at least 1"),
+        ("input", "length", [9, 8], "smallest, largest"),
         ("embedding", "p", None, "order of the distance"),
-        ("data", "test_subjects", ["ann"], "1 people in train_subjects and in test_subjects"),
+        ("data", "test_subjects", ["ann"], "1 people in both train_subjects and test_subjects"),
         ("model", "file", "../model.keras", "name of a file"),
         ("model", "sha256", "0" * 63, "SHA-256"),
         ("model", "parameters", True, "whole number"),
@@ -171,9 +171,7 @@ def test_an_interval_of_a_threshold_has_two_ends(whole):
 
 def test_a_threshold_has_a_certificate_or_an_interval_of_its_rate(whole):
     del whole["thresholds"][0]["far_ci95"]
-    assert schema.problems(whole) == [
-        "card.thresholds[0] must have a certificate or far_ci95, an interval"
-    ]
+    assert schema.problems(whole) == ["card.thresholds[0] must contain certificate or far_ci95"]
     ends = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.02, "people_needed": {}}
     whole["thresholds"][0]["certificate"] = ends
     assert schema.problems(whole) == []

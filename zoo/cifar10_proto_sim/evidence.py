@@ -1,4 +1,4 @@
-"""Measures `cifar10_proto_sim` and its baselines for its card."""
+"""Measures `cifar10_proto_sim` and its baselines. The model's card contains the results."""
 
 from zoo import image_evidence, patches
 from zoo.cifar10_proto_sim import train

@@ -1,11 +1,11 @@
 """Trains `cifar10_proto_sim`, a classifier of small photographs: a wide residual network (WRN) that
 two cores train in forty minutes.
 
-The training images are those that `zoo.images.cifar10` returns: all 50,000 photographs, or a part
-in the folder of the recordings. The control is a softmax with as many weights as prototypes and
-similarity, trained alone on an encoder of the same architecture with the same batches and steps.
-From the checkout:
-`python -m zoo.cifar10_proto_sim.train --help`.
+The training images are the ones that `zoo.images.cifar10` returns. `cifar10` reads all 50,000
+photographs, or the photographs that the folder of the recordings contains. The control is a softmax
+with as many weights as the prototypes and the similarity have. The softmax is trained alone, on an
+encoder with the same architecture, batches and steps. To list the options, run
+`python -m zoo.cifar10_proto_sim.train --help` from the checkout.
 """
 
 from typing import Annotated
@@ -29,7 +29,7 @@ SHIFT, ERASED = 4, 12  # largest shift in pixels, and pixels per side of the era
 OFFICIAL = {"train": 50_000, "test": 10_000}
 HELD_OUT_SEED = 5
 
-HELD_OUT = "Training images to hold out and to measure in place of the test images."
+HELD_OUT = "Number of training images to hold out and to measure instead of the test images."
 HeldOut = Annotated[int, typer.Option(min=0, help=HELD_OUT)]
 
 
@@ -50,7 +50,7 @@ def classifier(encoder):
 
 
 def softmax(encoder):
-    """Builds the untrained control."""
+    """Builds the untrained control, a softmax."""
     return classifiers.softmax(encoder, 10, SOFTMAX_HIDDEN)
 
 
@@ -101,8 +101,8 @@ def train_model_and_control(run, x, y, trained_in):
 def about(counts):
     """Returns the static part of the card.
 
-    If the whole data set is available, the limit and the main result that describe a part of it are
-    replaced.
+    If the whole data set is available, the texts that describe only a part of the data set are
+    removed or replaced.
 
     Args:
         counts: Number of images of each split.
@@ -125,8 +125,8 @@ def main(run, trained_in: precision.Option = precision.Precision.float32, held_o
     """Trains on the available training images and measures all heads on the test images."""
     if held_out and run.publishes:
         raise typer.BadParameter(
-            "Received --held-out with --publish. A published model trains on all images: remove "
-            "--held-out."
+            "Received --held-out with --publish. A published model is trained on all images. "
+            "Remove --held-out."
         )
     training, test = examples("train"), examples("test")
     if held_out:

@@ -1,1 +1,3 @@
-"""Recipe of `eeg_spdnet_rpl`: recognizes people by the covariance of one second of EEG."""
+"""Recipe of `eeg_spdnet_rpl`, a model that recognizes people by the covariance of one second of
+EEG.
+"""

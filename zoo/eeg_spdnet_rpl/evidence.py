@@ -1,4 +1,4 @@
-"""Measures `eeg_spdnet_rpl` and its baselines for its card."""
+"""Measures `eeg_spdnet_rpl` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -7,14 +7,15 @@ from zoo import baselines, device_thresholds, eeg
 from zoo.eeg_spdnet_rpl import train
 from zoo.evidence import Evidence, unit_of
 
-# Input layers of the grid with the lowest EER on the measured people, which favors the baseline.
+# Input layers of the grid with the lowest EER on the measured people. Choosing the layers by the
+# measured people favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
-SAME = "distance of the covariances after the input layers of the fold's network"
-BEST = "distance of the covariances after the input layers that are best without a network"
+SAME = "distance between covariances after the input layers of the fold's network"
+BEST = "distance between covariances after the input layers that are best without a network"
 
 
 def evidence(trained):
-    """Measures seventeen people, each with the model of the fold that was not trained on them."""
+    """Measures seventeen people, each with a model that was not trained on this person."""
     measured = over_folds([eeg.of_encoder(encoder) for encoder in trained.folds])
     return Evidence(
         measured,
@@ -27,13 +28,13 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures one function of distances per fold, see `eeg.over_folds`."""
+    """Measures the distances that one function per fold computes, see `eeg.over_folds`."""
     return eeg.over_folds(eeg.trials(), distances)
 
 
 def without_network(encoders):
-    """Computes log-Euclidean baselines after the input layers of each fold's network, and after the
-    best input layers.
+    """Computes two baselines, which compare covariances by the log-Euclidean distance: covariances
+    after the input layers of each fold's network, and covariances after the best input layers.
     """
     best = train.network(encoders[0].input_shape[-1], **STRONGEST)
 

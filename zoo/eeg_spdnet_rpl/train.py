@@ -1,8 +1,9 @@
 """Trains `eeg_spdnet_rpl`, which recognizes people by the covariance of one second of EEG.
 
-There are seventeen people, so the figures are cross-validated over four folds of people, each with
-the settings that were best on another fold. The published model is trained on all people. From the
-checkout: `python -m zoo.eeg_spdnet_rpl.train --help`.
+The data contains only seventeen people, so the figures are cross-validated over four folds of
+people. The settings for each fold are the ones that were best on another fold. The published model
+is trained on all people. To list the options, run `python -m zoo.eeg_spdnet_rpl.train --help` from
+the checkout.
 """
 
 import typer
@@ -17,14 +18,16 @@ from keras_dml.layers import (
 from keras_dml.models import spdnet
 from zoo import augment, eeg, potatoes, recipe
 
-# Threshold and margin of the loss, in standard deviations. They were chosen on `hdm05_spdnet_rpl`.
+# Threshold and margin of the loss, in standard deviations. The threshold and the margin were chosen
+# on `hdm05_spdnet_rpl`.
 Z_THRESHOLD, MARGIN = 1.0, 3.0
 WIDTHS = (48, 32)  # sides of the matrices after each bilinear map
 FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
 CLASSES, PER_CLASS = 12, 6
 STEPS = 100
-# Steps that are averaged before their differences: 2 pass rhythms up to some 60 Hz, 3 up to 40 Hz.
-# Standardized, each electrode has the same power.
+# `average` is the number of time steps that are averaged before the differences are computed. With
+# 2 steps, rhythms up to about 60 Hz remain, and with 3 steps rhythms up to 40 Hz. If `standardized`
+# is true, all electrodes have the same power.
 GRID = [
     {"average": average, "standardized": standardized}
     for average in (1, 2, 3)
@@ -33,16 +36,18 @@ GRID = [
 
 
 def vary(batch, rng):
-    """Changes the gains of channels at random, as they change between two trials of a person."""
+    """Changes the gains of the channels at random, because the gains also change between two trials
+    of a person.
+    """
     return augment.scale(batch, rng, eeg.GAIN)
 
 
 def network(channels, average, standardized):
     """Returns the untrained encoder.
 
-    The input layers compute the covariance of each trial's differences, divided by its trace. This
-    emphasizes fast rhythms and their distribution over the electrodes, and ignores their total
-    power.
+    The input layers compute the differences between successive time steps of a trial, and the
+    covariance of these differences divided by its trace. The differences emphasize fast rhythms.
+    The division removes their total power and leaves their distribution over the electrodes.
     """
     matrices = spdnet((channels, *WIDTHS), output="spd", epsilon=FLOOR / channels)
     x = signal = keras.Input((None, channels), name="signal")
@@ -56,7 +61,7 @@ def network(channels, average, standardized):
 
 
 def train(run, people, settings):
-    """Trains an encoder on some people."""
+    """Trains an encoder on the given people."""
     keras.utils.set_random_seed(run.seed)
     encoder = network(people.signals[0].shape[1], **settings)
     batches = {"classes": CLASSES, "per_class": PER_CLASS, "length": eeg.CROP, "vary": vary}
@@ -66,7 +71,7 @@ def train(run, people, settings):
 
 @recipe.command(STEPS)
 def main(run):
-    """Cross-validates over four folds of people. With --publish also trains the final model on all
+    """Cross-validates over four folds of people. With --publish, also trains the final model on all
     people.
     """
     everybody = eeg.trials()

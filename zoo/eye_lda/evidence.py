@@ -1,4 +1,4 @@
-"""Measures `eye_lda` and its baselines for its card."""
+"""Measures `eye_lda` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -7,7 +7,7 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures forty-five people, each with the model of the fold that was not trained on them."""
+    """Measures forty-five people, each with a model that was not trained on this person."""
     windows = eyes.one_eye().windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
     return Evidence(
@@ -18,5 +18,5 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures one function of distances per fold, see `across_films.over_folds`."""
+    """Measures the distances that one function per fold computes, see `across_films.over_folds`."""
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)

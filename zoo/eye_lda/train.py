@@ -1,8 +1,9 @@
 """Fits `eye_lda` in closed form, which recognizes people by nine seconds of one eye's movements.
 
-The model consists of linear discriminants between people of means and lagged correlations of slow
-and fast velocities. The figures are cross-validated over the folds of `eye_qp_wl`, and the
-published model is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
+The model computes the means and the lagged correlations of slow and fast velocities. Linear
+discriminant analysis of the means and correlations separates the people. The figures are
+cross-validated over the folds of `eye_qp_wl`, and the published model is fitted to all people. To
+list the options, run `python -m zoo.eye_lda.train --help` from the checkout.
 """
 
 import time
@@ -21,10 +22,10 @@ examples, known_recordings = eyes.examples, eyes.known_recordings
 
 
 def fitted(watchers):
-    """Fits the model to some people.
+    """Fits the model to the given people.
 
     Args:
-        watchers: `eyes.one_eye`, or a part of its people.
+        watchers: Result of `eyes.one_eye`, with all people or some of them.
     """
     windows = watchers.windows(eyes.WINDOW, STRIDE)
     return discriminants.correlation_model(
@@ -40,7 +41,7 @@ def fitted(watchers):
 
 @recipe.command(steps=1)
 def main(run):
-    """Cross-validates over six folds of people. With --publish also fits the final model to all
+    """Cross-validates over six folds of people. With --publish, also fits the final model to all
     people.
     """
     watchers = eyes.one_eye()

@@ -1,4 +1,4 @@
-"""Measures `eye_qp_wl` and its baselines for its card."""
+"""Measures `eye_qp_wl` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -27,7 +27,7 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures one function of distances per fold, see `across_films.over_folds`."""
+    """Measures the distances that one function per fold computes, see `across_films.over_folds`."""
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)
 
 

@@ -1,9 +1,9 @@
 """Compares settings of `eye_qp_wl` and of the other methods by nested cross-validation over people.
 
-A run trains without two of the six folds and measures both. `zoo.eye_qp_wl.train` uses for each
-fold the settings that were best on the other fold of its pair. Each run is a line of JSON in
-`--out`. Existing runs are not repeated, and stopped runs continue: `python -m zoo.eye_qp_wl.search
---help`.
+Each run trains a model without two of the six folds and measures the model on these two folds.
+`zoo.eye_qp_wl.train` uses for each fold the settings that were best on the other fold of its pair.
+Each run writes one line of JSON into the folder `--out`. Existing runs are not repeated, and
+stopped runs continue. To list the options, run `python -m zoo.eye_qp_wl.search --help`.
 """
 
 import pathlib
@@ -20,8 +20,8 @@ HALF = across_films.FOLDS // 2
 
 
 def run_once(method, variant, pair, steps, seed, out):
-    """Computes the area under the ROC curve on two folds of people, with a model that was trained
-    on neither fold.
+    """Trains a model without two folds of people, and computes the area under the ROC curve on each
+    of the two folds.
 
     Args:
         method: One of `sequences.METHODS`.
@@ -44,11 +44,11 @@ def run_once(method, variant, pair, steps, seed, out):
 
 
 def table(lines):
-    """Returns columns with the area of each variant on the six folds. Incomplete variants are
-    omitted.
+    """Returns the columns of a table with the area under the ROC curve of each variant on the six
+    folds. Variants without results for all folds are omitted.
 
     Args:
-        lines: Dicts of the runs with the same number of steps.
+        lines: Dictionaries of the runs, all with the same number of steps.
     """
     by_variant = {}
     for line in lines:
@@ -75,8 +75,8 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
-    """Runs the missing settings, and writes `figures/search.csv` from the runs with the given
-    number of steps.
+    """Runs all settings that have no results yet. Then writes `figures/search.csv` from the runs
+    with the given number of steps.
     """
     searches.check({"method": (method, sequences.METHODS), "variant": (variant, train.VARIANTS)})
     wanted = [

@@ -1,11 +1,11 @@
 """Trains `eye_qp_wl` and three other methods, which recognize people by nine seconds of eye
 movements.
 
-The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on slow and fast
-velocities of one eye, as in Jaeger2019. There are forty-five people, so the figures are
-cross-validated over folds of people, each with the settings that were best on another fold. The
-published model is trained on all people. From the checkout:
-`python -m zoo.eye_qp_wl.train --help`.
+The model takes slow and fast velocities of one eye, as in Jaeger2019. The model uses the quantile
+layer and the Wasserstein loss of Abdelwahab2019. The data contains only forty-five people, so the
+figures are cross-validated over folds of people. The settings for each fold are the ones that were
+best on another fold. The published model is trained on all people. To list the options, run
+`python -m zoo.eye_qp_wl.train --help` from the checkout.
 """
 
 import csv
@@ -38,8 +38,9 @@ class Settings:
         mix: Strength of the mixing of horizontal and vertical velocity, see
             `zoo.augment.mix_channels`.
         duration: Length of the training as a factor of `--steps`.
-        sharpness: Factor of the distances or cosines in the loss, relative to the method's
-        default. On walkers the factor of the cosine determines the result, see `gait_qp_wl`.
+        sharpness: Scale of the distances or cosines in the loss, as a multiple of the method's
+            default. On walkers the scale of the cosine has a large influence on the result, see
+            `gait_qp_wl`.
     """
 
     scales: tuple = eyes.SCALES
@@ -48,7 +49,7 @@ class Settings:
     sharpness: float = 1.0
 
 
-# What each variant changes. The search runs them in this order.
+# Settings that each variant changes. The search runs the variants in this order.
 VARIANTS = {
     "": {},
     "half as long": {"duration": 0.5},
@@ -59,19 +60,19 @@ VARIANTS = {
 
 
 def vary(batch, rng, mix):
-    """Augments a batch: simulates new people, and gains that differ between two windows of a
-    person.
+    """Augments a batch. The augmentation simulates new people, and gains that differ between two
+    windows of the same person.
     """
     return augment.scale(augment.mix_channels(batch, rng, mix, together=0.5), rng, GAIN)
 
 
 def trained(run, method, watchers, settings):
-    """Trains an encoder on some people.
+    """Trains an encoder on the given people.
 
     Args:
         run: `zoo.recipe.Run`.
         method: One of `sequences.METHODS`.
-        watchers: `eyes.one_eye`, or a part of its people.
+        watchers: Result of `eyes.one_eye`, with all people or some of them.
         settings: `Settings`.
     """
     batches = {
@@ -96,12 +97,12 @@ def trained(run, method, watchers, settings):
 
 
 def choose_variants(method, path=SEARCHED):
-    """Returns the variant of each fold, which is best on the other fold of its pair, and the
-    variant for all people.
+    """Chooses the variant of each fold, which is the best variant on the other fold of its pair,
+    and the variant for the model of all people.
 
     Args:
         method: One of `sequences.METHODS`.
-        path: Table of `zoo.eye_qp_wl.search`.
+        path: Path of the table that `zoo.eye_qp_wl.search` writes.
 
     Raises:
         FileNotFoundError: If the table does not exist.
@@ -109,15 +110,15 @@ def choose_variants(method, path=SEARCHED):
     """
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} says which settings are best on whom, and is not there. Run `python -m "
-            "zoo.eye_qp_wl.search` first."
+            f"{path} does not exist. It contains the results from which the settings of each fold "
+            "are chosen. Run `python -m zoo.eye_qp_wl.search` first."
         )
     with path.open(newline="", encoding="utf-8") as file:
         rows = {row["variant"]: row for row in csv.DictReader(file) if row["method"] == method}
     if not rows:
         raise ValueError(
-            f"{path} has no row of the method {method!r}. Run `python -m zoo.eye_qp_wl.search "
-            f"--method {method}` first."
+            f"{path} contains no row for the method {method!r}. Run "
+            f"`python -m zoo.eye_qp_wl.search --method {method}` first."
         )
     return nested.choose(
         list(rows),
@@ -127,7 +128,7 @@ def choose_variants(method, path=SEARCHED):
 
 
 def of_folds(run, method, watchers, variants):
-    """Trains the encoders of the folds, each without the people of its fold."""
+    """Trains one encoder per fold, without the people of the fold."""
     return [
         trained(
             run.part(f"{method}_fold_{number}"),
@@ -143,7 +144,7 @@ def of_folds(run, method, watchers, variants):
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
-    """Cross-validates over six folds of people. With --publish also trains the final model on all
+    """Cross-validates over six folds of people. With --publish, also trains the final model on all
     people, and the other method that the card lists.
     """
     watchers = eyes.one_eye()

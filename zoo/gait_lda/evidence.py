@@ -1,4 +1,4 @@
-"""Measures `gait_lda` and its baselines for its card."""
+"""Measures `gait_lda` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -8,7 +8,9 @@ from zoo import gait
 
 
 def evidence(trained):
-    """Measures the walkers of the split `test`, and the network `gait_qp_wl` as an alternative."""
+    """Measures the model on the walkers of the split `test`, and compares it with the network
+    `gait_qp_wl`.
+    """
     what = "quantile layer and Wasserstein loss, trained on the same people"
     network = what, pooled.INSTEAD, functools.partial(zoo.load, "gait_qp_wl")
     return gait.evidence(trained, {"gait_qp_wl": network})

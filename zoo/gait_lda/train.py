@@ -1,9 +1,9 @@
 """Fits `gait_lda` in closed form, which recognizes walkers by five seconds of one foot's sensor.
 
-The model consists of linear discriminants between people of the lagged correlations of a window's
-channels. It is fitted to the public gait archive's `train` and `validation` people and measured on
-its `test` people, without training on them. From the checkout:
-`python -m zoo.gait_lda.train --help`.
+The model computes the lagged correlations between the channels of a window. Linear discriminant
+analysis of the correlations separates the people. The model is fitted to the people in the splits
+`train` and `validation` of the public gait archive, and measured on the people in the split `test`.
+To list the options, run `python -m zoo.gait_lda.train --help` from the checkout.
 """
 
 import time
@@ -14,20 +14,22 @@ import typer
 from keras_dml.training import discriminants
 from zoo import gait, recipe, sequences
 
-# Of three folds of the people of `train` and `validation`, the mean of both feet: pooled EER 1.1 %,
-# single pairs 2.7 %, paper's protocol 1.0 %; right feet as recorded, not mirrored, 1.6, 3.0 and
-# 1.2 %. With 96 discriminants 1.3, 2.5 and 1.1 %, with nine lags 1.4, 2.9 and 1.1 %. Right feet as
-# recorded: with 32 discriminants 2.0, 3.9 and 1.7 %, by the L1 distance 1.6, 3.5 and 1.6 %.
+# The lags and the number of discriminants were chosen in three folds of the people of `train` and
+# `validation`. The means over both feet are a pooled EER of 1.1 %, an EER of 2.7 % for single pairs
+# and an EER of 1.0 % with the protocol of the paper. The same three EERs are 1.3, 2.5 and 1.1 %
+# with 96 discriminants, and 1.4, 2.9 and 1.1 % with nine lags. If right feet are not mirrored, the
+# three EERs are 1.6, 3.0 and 1.2 % with these settings, 2.0, 3.9 and 1.7 % with 32 discriminants,
+# and 1.6, 3.5 and 1.6 % with the L1 distance.
 LAGS, DISCRIMINANTS = (0, 4, 8, 16, 32), 64
 
 known_recordings = gait.known_recordings
 
 
 def fitted(walkers):
-    """Fits the model to some walkers.
+    """Fits the model to the given walkers.
 
     Args:
-        walkers: `gait.both_feet`, or a part of its people.
+        walkers: Result of `gait.both_feet`, with all people or some of them.
     """
     windows = gait.mirrored(walkers).windows(gait.WINDOW, gait.STRIDE)
     return discriminants.correlation_model(
@@ -41,8 +43,8 @@ def fitted(walkers):
 
 @recipe.command(steps=1)
 def main(run):
-    """Fits the model to the walkers of `train` and `validation`, and measures it on the walkers of
-    `test` by both protocols.
+    """Fits the model to the walkers of the splits `train` and `validation`, and measures it on the
+    walkers of the split `test` with two protocols.
     """
     walkers, start = gait.both_feet(), time.monotonic()
     model = fitted(walkers)

@@ -1,1 +1,1 @@
-"""Recipe of `gait_qp_wl`: recognizes walkers by one foot's sensor."""
+"""Recipe of `gait_qp_wl`, a model that recognizes walkers by one foot's sensor."""

@@ -1,4 +1,4 @@
-"""Measures `gait_qp_wl` and its baselines for its card."""
+"""Measures `gait_qp_wl` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -10,7 +10,9 @@ RIVAL = "the n-pair loss on the same quantile pooling, trained in the same way w
 
 
 def evidence(trained):
-    """Measures the walkers of the split `test`, a model without a network and the n-pair loss."""
+    """Measures the model on the walkers of the split `test`, and compares it with a model without a
+    network and with the n-pair loss.
+    """
     what = "linear discriminants of lagged correlations, in closed form, on the same people"
     closed_form = what, pooled.NO_NETWORK, functools.partial(zoo.load, "gait_lda")
     rivals = {

@@ -1,9 +1,10 @@
 """Compares settings of `gait_qp_wl` and of the other methods by cross-validation over the training
 people.
 
-A run trains on two thirds of the people of `train` and `validation` and measures the rest, left and
-right feet separately. The people of `test` are not used. Each run is a line of JSON in `--out`, and
-existing runs are not repeated: `python -m zoo.gait_qp_wl.search --help`.
+Each run trains a model on two thirds of the people of `train` and `validation`. The run measures
+the model on the other people, separately for left and right feet. The people of `test` are not
+used. Each run writes one line of JSON into the file `--out`, and existing runs are not repeated. To
+list the options, run `python -m zoo.gait_qp_wl.search --help`.
 """
 
 import dataclasses
@@ -21,8 +22,7 @@ from zoo import gait, recipe, searches, sequences
 from zoo.compare import as_csv
 from zoo.gait_qp_wl import train
 
-# What each variant changes in the settings of its method. The first variants are for all four
-# methods.
+# Settings of a method that each variant changes. The first variants apply to all four methods.
 VARIANTS = {
     "": {},
     "learning rate 1e-3": {"learning_rate": 1e-3},
@@ -53,9 +53,10 @@ OWN = {
 
 
 def run_once(method, changes, fold, count, seed, steps):
-    """Computes the figures of one run, as means over both feet.
+    """Trains one model and computes its figures, averaged over both feet.
 
-    The figures are the pooled EER, the single-pair EER across trials, and the paper's protocol.
+    The figures are the pooled EER, the EER of single pairs across trials, and the EER of the
+    paper's protocol.
     """
     walkers = gait.both_feet()
     left = gait.left_feet(walkers)
@@ -76,7 +77,7 @@ def run_once(method, changes, fold, count, seed, steps):
 
 
 def figures(distances, people):
-    """Computes the EER of a run, by name.
+    """Computes three EERs of a run and returns a dictionary from their names to their values.
 
     Args:
         distances: Shape `(recordings, recordings)`.
@@ -97,11 +98,11 @@ def figures(distances, people):
 
 
 def table(lines):
-    """Computes columns with the means over folds and seeds, and with paired differences to runs
-    with unchanged settings.
+    """Returns the columns of a table. The columns contain means over folds and seeds, and paired
+    differences from runs with unchanged settings.
 
     Args:
-        lines: Dicts of the runs.
+        lines: Dictionaries of the runs.
     """
     keys = ("method", "steps", "variant", "fold", "seed")
     by_key = {tuple(line[key] for key in keys): line for line in lines}
@@ -133,7 +134,7 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
-    """Runs the missing settings, and writes `figures/search.csv`."""
+    """Runs all settings that have no results yet, and writes `figures/search.csv`."""
     variants = VARIANTS | {name: None for changes in OWN.values() for name in changes}
     searches.check(
         {

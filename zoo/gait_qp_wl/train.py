@@ -1,9 +1,9 @@
 """Trains `gait_qp_wl` and three other methods, which recognize walkers by one foot's sensor.
 
-The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on windows of
-five seconds. It is trained on the public gait archive's `train` and `validation` people and
-measured on its `test` people, without training on them. From the checkout:
-`python -m zoo.gait_qp_wl.train --help`.
+The model takes windows of five seconds. The model uses the quantile layer and the Wasserstein loss
+of Abdelwahab2019. The model is trained on the people in the splits `train` and `validation` of the
+public gait archive, and measured on the people in the split `test`. To list the options, run
+`python -m zoo.gait_qp_wl.train --help` from the checkout.
 """
 
 import dataclasses
@@ -28,19 +28,21 @@ class Settings:
     Attributes:
         learning_rate: Largest learning rate.
         weight_decay: See `keras_dml.training.Optimization`.
-        pairs: Pairs of a batch.
-        length: Steps of a training window.
+        pairs: Number of pairs in a batch.
+        length: Number of time steps in a training window.
         halve_every: See `keras_dml.models.sequence_encoder`.
         knots: See `keras_dml.models.sequence_encoder`.
         loss: Arguments of the method's loss.
         mix: Strength of the mixing of channels, see `zoo.augment.mix_channels`.
-        degrees: Largest rotation of the sensor between two windows of a person. Between two trials
-            the axis of the sensor turns by only 2 degrees (median), so in this data the placement
-            of the sensor is a trait of the person.
-        gain: Largest change of a channel's gain between two windows, a fraction.
-        noise: Standard deviation of the noise, in standard deviations of the channel.
+        degrees: Largest simulated rotation of the sensor between two windows of a person, in
+            degrees. In this data the axis of a person's sensor differs by only 2 degrees (median)
+            between two trials, so the placement of the sensor helps to recognize the person.
+        gain: Largest change of a channel's gain between two windows, as a fraction.
+        noise: Standard deviation of the added noise, as a multiple of the channel's standard
+            deviation.
         mirrored: Whether right feet are mirrored to left feet.
-        other_trial: Whether the positive of an anchor is always from another trial of the person.
+        other_trial: Whether the positive example for an anchor is always from another trial of the
+            same person.
     """
 
     learning_rate: float = 3e-3
@@ -68,7 +70,9 @@ def overlapping_parts(walk):
 
 
 def vary(batch, rng, settings, stddev):
-    """Augments a batch: simulates new walkers, rotated sensors, gains and noise."""
+    """Augments a batch. The augmentation simulates new walkers, rotated sensors, changed gains and
+    noise.
+    """
     batch = augment.mix_channels(batch / stddev, rng, settings.mix, together=0.5) * stddev
     batch = augment.rotate(batch, rng, settings.degrees, TRIPLETS)
     batch = augment.scale(batch, rng, settings.gain)
@@ -76,12 +80,12 @@ def vary(batch, rng, settings, stddev):
 
 
 def trained(run, method, walkers, settings):
-    """Trains an encoder on some walkers.
+    """Trains an encoder on the given walkers.
 
     Args:
         run: `zoo.recipe.Run`.
         method: One of `sequences.METHODS`.
-        walkers: `gait.both_feet`, or a part of its people.
+        walkers: Result of `gait.both_feet`, with all people or some of them.
         settings: `Settings`.
     """
     left = gait.left_feet(walkers).signals
@@ -112,7 +116,7 @@ def trained(run, method, walkers, settings):
     )
 
 
-# The best settings of each method in folds of the training people, see `figures/search.csv`.
+# Settings of each method that were best in folds of the training people, see `figures/search.csv`.
 SETTINGS = {
     "qp_wl": Settings(),
     "qp_npl": Settings(loss={"scale": 128.0}),
@@ -124,8 +128,9 @@ RIVAL = "qp_npl"  # the best one of the other methods
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
-    """Trains on the walkers of `train` and `validation`, and measures the walkers of `test` by both
-    protocols. With --publish also trains the other method that the card lists.
+    """Trains a model on the walkers of the splits `train` and `validation`, and measures it on the
+    walkers of the split `test` with two protocols. With --publish, also trains the other method
+    that the card lists.
     """
     walkers = gait.both_feet()
     encoder = trained(run, method, walkers, SETTINGS[method])

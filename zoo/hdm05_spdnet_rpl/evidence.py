@@ -1,4 +1,4 @@
-"""Measures `hdm05_spdnet_rpl` and its baselines for its card."""
+"""Measures `hdm05_spdnet_rpl` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -7,11 +7,13 @@ from zoo import baselines, device_thresholds, motions
 from zoo.evidence import Evidence
 from zoo.hdm05_spdnet_rpl import train
 
-WHAT = "distance of the covariances after the same canonical pose"
+WHAT = "distance between covariances of joints in the same canonical pose"
 
 
 def evidence(trained):
-    """Measures the clips of each actor with the model of the other three actors."""
+    """Measures the clips of each actor with the model that was trained on the other three
+    actors.
+    """
     return Evidence(
         over_folds(
             [functools.partial(measure.pairwise_distances, model) for model in trained.folds]
@@ -24,13 +26,13 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures a function of distances for each actor, see `motions.over_actors`."""
+    """Measures the distances that one function per actor computes, see `motions.over_actors`."""
     return motions.over_actors(motions.clips(), distances)
 
 
 def without_network():
-    """Computes the log-Euclidean distance of the covariances at the input of an untrained
-    network.
+    """Computes the log-Euclidean distance between the covariances that an untrained network takes
+    as input.
     """
     model = train.network(train.FLOOR)
     plain = functools.partial(baselines.log_euclidean, model)

@@ -1,10 +1,10 @@
 """Trains `hdm05_spdnet_rpl`, which recognizes motions of any actor by the joints of the body.
 
-The data has four actors, so the figures are cross-validated. The clips of each actor are compared
-with the clips of the other actors, with a network that was trained on the other actors only. The
-settings of this network are the settings that are best on another actor, with networks that were
-trained on neither actor. The published model is trained on all four actors. From the checkout:
-`python -m zoo.hdm05_spdnet_rpl.train --help`.
+The data contains only four actors, so the figures are cross-validated. A network is trained without
+one actor and compares the clips of this actor with the clips of the other three actors. The
+settings for an actor are the settings that are best on another actor, with networks that are
+trained on neither of the two actors. The published model is trained on all four actors. To list the
+options, run `python -m zoo.hdm05_spdnet_rpl.train --help` from the checkout.
 """
 
 import functools
@@ -21,14 +21,15 @@ from tfds_builders.hdm05_mocap.clips import JOINTS
 from zoo import augment, baselines, motions, nested, potatoes, recipe
 
 HIPS = (JOINTS.index("lhipjoint"), JOINTS.index("rhipjoint"))
-# A covariance does not depend on how fast the clip is played: clips are brought to one length for
-# training, and batches are random parts of them.
+# For training, all clips are resampled to the same length, and batches contain random parts of
+# them. The covariance does not depend on how fast a clip is played.
 STEPS_A_CLIP, CROP = 128, 104
 CLASSES, PER_CLASS = 11, 5  # without two actors, the smallest class has five clips
 STEPS = 200
 FLOOR = 1e-8  # smallest eigenvalue of the baseline, which needs none: as small as float32 allows
 GAIN = 0.1  # bodies differ in size
-# The paper's smallest eigenvalue is a variance of one square centimeter, its threshold 2.5.
+# The paper uses a smallest eigenvalue that is a variance of one square centimeter, and a threshold
+# of 2.5.
 GRID = [
     {"epsilon": epsilon, "z_threshold": z_threshold, "margin": margin}
     for epsilon in (1e-4, 1e-6)
@@ -36,8 +37,8 @@ GRID = [
     for margin in (1.0, 3.0)
 ]
 CAPTION = (
-    "Every clip of each of four actors against the nearest clip of each motion by the other three, "
-    "whom alone the network knew."
+    "Each clip of four actors is compared with the nearest clip of each motion by the other three "
+    "actors. The network was trained on these three actors only."
 )
 
 
@@ -47,8 +48,9 @@ def vary(batch, rng):
 
 
 def network(epsilon):
-    """From joint positions to 20 x 20 matrices: the paper's network behind two layers that need no
-    training."""
+    """Returns an untrained encoder from joint positions to 20 x 20 matrices: two layers that need
+    no training, followed by the network of the paper.
+    """
     matrices = spdnet("hdm05", output="spd", epsilon=epsilon)
     x = signal = keras.Input((None, 3 * len(JOINTS)), name="signal")
     for layer in (CanonicalPose(hips=HIPS), Covariance(name="covariance"), *matrices.layers[1:]):
@@ -57,7 +59,7 @@ def network(epsilon):
 
 
 def train(run, every, settings):
-    """Trains an encoder on some clips."""
+    """Trains an encoder on the given clips."""
     keras.utils.set_random_seed(run.seed)
     encoder = network(settings["epsilon"])
     every = People(
@@ -69,8 +71,8 @@ def train(run, every, settings):
 
 
 def choose(run, every):
-    """Chooses settings for each actor, by MAP@R on another actor, and for the model of all
-    actors.
+    """Chooses the settings for each actor by MAP@R on another actor, and the settings for the model
+    of all actors.
     """
 
     def validate(settings, pair):
@@ -84,8 +86,8 @@ def choose(run, every):
 
 
 def cross_validate(run, every, settings_of_actors):
-    """Measures each actor with a network that was trained on the other three actors. Also returns
-    these networks.
+    """Measures each actor with a network that was trained on the other three actors. Returns the
+    measurement and the four networks.
     """
     encoders = []
     for actor, settings in zip(motions.ACTORS, settings_of_actors, strict=True):
@@ -106,7 +108,7 @@ def cross_validate(run, every, settings_of_actors):
 
 @recipe.command(STEPS)
 def main(run):
-    """Cross-validates over the four actors. With --publish also trains the final model on all
+    """Cross-validates over the four actors. With --publish, also trains the final model on all
     actors.
     """
     every = motions.clips()

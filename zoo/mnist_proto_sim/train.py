@@ -1,7 +1,7 @@
-"""Trains `mnist_proto_sim`, a classifier of digits: three convolutions, prototypes and a learned
-similarity.
+"""Trains `mnist_proto_sim`, a classifier of digits with three convolutions, prototypes and a
+learned similarity.
 
-From the checkout: `python -m zoo.mnist_proto_sim.train --help`.
+To list the options, run `python -m zoo.mnist_proto_sim.train --help` from the checkout.
 """
 
 import functools
@@ -44,7 +44,7 @@ def classifier(encoder):
 
 
 def softmax(encoder):
-    """Builds the untrained control."""
+    """Builds the untrained control, a softmax."""
     return classifiers.softmax(encoder, 10, SOFTMAX_HIDDEN)
 
 
@@ -71,9 +71,9 @@ def train_classifier(run, head, loss, x, y):
 
 @recipe.command(STEPS)
 def main(run):
-    """Trains on the 60,000 training images and measures on the 10,000 test images.
+    """Trains a classifier on the 60,000 training images and measures it on the 10,000 test images.
 
-    With --publish also trains the softmax of the card.
+    With --publish, also trains the softmax that the card lists.
     """
     x, y = examples("train")
     model = train_classifier(run, classifier, PrototypicalLoss, x, y)

@@ -1,4 +1,4 @@
-"""Measures `mnist_proto_sim_at` and its baselines for its card."""
+"""Measures `mnist_proto_sim_at` and its baselines. The model's card contains the results."""
 
 from zoo import image_evidence
 from zoo.mnist_proto_sim_at import train

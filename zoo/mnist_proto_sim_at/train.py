@@ -1,9 +1,10 @@
-"""Trains `mnist_proto_sim_at`, a classifier of digits under attacks of up to 0.3 per pixel.
+"""Trains `mnist_proto_sim_at`, a classifier of digits that withstands attacks of up to 0.3 per
+pixel.
 
-The training is adversarial. The page compares the published model with a LeNet that is trained by
-the same recipe and with a model that is trained without attacks. The attacks use the raw scores
-S(z, C). From the
-checkout: `python -m zoo.mnist_proto_sim_at.train --help`.
+The training is adversarial. The page of the model contains a comparison with a LeNet that is
+trained by the same recipe, and with a model that is trained without attacks. The attacks use the
+raw scores S(z, C), the similarities of an embedding to the prototypes. To list the options, run
+`python -m zoo.mnist_proto_sim_at.train --help` from the checkout.
 """
 
 import functools
@@ -23,23 +24,28 @@ from zoo.mnist_proto_sim import train as clean
 TRAINED = 0.33  # epsilon in training, a little above the 0.3 of the attacks; also in about.json
 STEPS, LEARNING_RATE = 8000, 1e-3
 GRAY_BAND = 0.2  # below 0.4 is black and above 0.6 white, so 0.3 changes gray pixels only
-# On 1,000 of 5,000 held-out training images after 2,500 steps, under APGD on the margin from two
-# starts and from the result of 500 queries of Square: 93.8 % with these distortions, 92.9 % with
-# shifts by one pixel only. Without both, more steps overfit.
+# After 2,500 steps, we attacked 1,000 of 5,000 held-out training images by APGD on the margin,
+# which starts at two points and at the result of 500 queries of Square. The accuracy is 93.8 % with
+# these distortions and 92.9 % with shifts by one pixel only. Without distortions and shifts, longer
+# trainings overfit.
 DISTORTION = {"turn": np.deg2rad(8), "stretch": 0.08, "shear": 0.08, "shift": 1.0}
-# On 2,000 held-out training images after six epochs, ten steps per batch give 97.8 % under PGD-40
-# in 24 minutes of one core. The forty steps of Monteiro2020 would take four times as long.
+# With ten attack steps per batch, six epochs take 24 minutes on one core, and 97.8 % of 2,000
+# held-out training images are classified correctly under PGD-40. The forty steps of Monteiro2020
+# would take four times as long.
 ATTACK_STEPS = 10
 RAMP_STEPS = 700
 
-Images = Annotated[int, typer.Option(help="Test images that are attacked, the first ones.")]
+Images = Annotated[
+    int,
+    typer.Option(help="Number of test images to attack. The first test images are used."),
+]
 
 examples = clean.examples
 encoder = functools.partial(thresholding_cnn, gray_band=GRAY_BAND)
 
 
 def vary(batch, rng):
-    """Distorts digits a little."""
+    """Distorts digits slightly."""
     return augment.distort(batch, rng, **DISTORTION)
 
 
@@ -77,8 +83,8 @@ def train_classifier(run, network, trained_in):
 
 
 def attack_comparison_models(run, x, y, trained_in):
-    """Attacks two other models with the same attacks, and returns their right answers as texts by
-    name.
+    """Attacks two other models with the same attacks. Returns a dictionary from the names of the
+    models to texts about the images that they classify correctly.
     """
     models = {
         "lenet": lambda: train_classifier(run.part("lenet"), lenet, trained_in),
@@ -100,7 +106,9 @@ def main(
     attacked: Images = 10_000,
     trained_in: precision.Option = precision.Precision.float32,
 ):
-    """Trains on the 60,000 training images under attack and attacks the 10,000 test images."""
+    """Trains a classifier on the 60,000 training images under attack, and attacks it on the 10,000
+    test images.
+    """
     model = train_classifier(run, encoder, trained_in)
     x, y = examples("test")
     right = under_attack.measured(model, x[:attacked], y[:attacked], run.out)

@@ -1,7 +1,7 @@
-"""Measures `omniglot_proto_sim` and its baselines: one-shot classification as in Lake2015.
+"""Measures `omniglot_proto_sim` and its baselines by one-shot classification as in Lake2015.
 
-Each task has twenty characters of one new alphabet, with one drawing of each as support and another
-person's drawing as query.
+Each task contains twenty characters of one new alphabet. One drawing of each character is the
+support example, and the drawing of another person is the query.
 """
 
 import functools
@@ -22,7 +22,7 @@ WAYS, TASKS, SEED = 20, 5, 0  # characters in a task; tasks for each alphabet
 
 
 def evidence(trained):
-    """Measures the model and its baselines on tasks of every alphabet that was not used in
+    """Measures the model and its baselines on tasks from all alphabets that were not used in
     training.
     """
     drawings = images.omniglot("test", trunks.SIDE)
@@ -37,8 +37,8 @@ def evidence(trained):
 
 
 def tasks(drawings: images.Drawings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws tasks. Returns the rows of support and queries, each of shape `(tasks, WAYS)`, and the
-    alphabet of each task.
+    """Draws tasks at random. Returns the indices of the support drawings and of the queries, each
+    with shape `(tasks, WAYS)`, and the alphabet of each task.
     """
     rng, rows = np.random.default_rng(SEED), []
     for alphabet in sorted(set(drawings.alphabets)):
@@ -55,20 +55,24 @@ def tasks(drawings: images.Drawings) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def answers(
     similarity: Callable[..., np.ndarray], support: np.ndarray, queries: np.ndarray
 ) -> np.ndarray:
-    """Returns whether each query is most similar to its own character, shape `(queries,)`.
+    """Returns for each query whether the most similar support drawing shows the same character,
+    shape `(queries,)`.
 
     Args:
-        similarity: Function that takes the rows of queries and of support and returns similarities
-            of shape `(WAYS, WAYS)`.
-        support: Rows of the support of each task, shape `(tasks, WAYS)`.
-        queries: Rows of drawings of the same characters by another person, same shape.
+        similarity: Function that takes the indices of queries and of support drawings, and returns
+            similarities of shape `(WAYS, WAYS)`.
+        support: Indices of the support drawings of each task, shape `(tasks, WAYS)`.
+        queries: Indices of the query drawings, shape `(tasks, WAYS)`. The queries show the same
+            characters as the support drawings, but another person drew them.
     """
     nearest = [np.argmax(similarity(b, a), axis=1) for a, b in zip(support, queries, strict=True)]
     return (np.array(nearest) == np.arange(support.shape[1])).ravel()
 
 
 def _baselines(x, z, support, queries):
-    """Returns description, kind and right answers of each baseline."""
+    """Returns, for each baseline, its description, its kind, and for each query whether the
+    baseline is right.
+    """
     ink = normalize(x.reshape(len(x), -1))
     unit, first = normalize(z), normalize(z[:, : trunks.WIDTHS[-1]])
     points = {row: strokes(x[row, ..., 0]) for row in np.unique([support, queries])}
@@ -101,7 +105,7 @@ def _baselines(x, z, support, queries):
 
 
 def strokes(drawing: np.ndarray) -> np.ndarray:
-    """Returns positions of the inked pixels relative to their mean, shape `(pixels, 2)`.
+    """Returns the positions of the inked pixels relative to their mean, shape `(pixels, 2)`.
 
     Args:
         drawing: Shape `(side, side)`, ink is 1.
@@ -113,7 +117,7 @@ def strokes(drawing: np.ndarray) -> np.ndarray:
 def hausdorff(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.ndarray:
     """Computes modified Hausdorff distances between sets of points (Dubuisson1994).
 
-    This is the baseline that is published with Omniglot.
+    The authors of Omniglot publish this distance as a baseline.
 
     Args:
         first, second: Arrays `(points, 2)`.

@@ -1,10 +1,12 @@
-"""Trains `omniglot_proto_sim`, a one-shot classifier of characters of new alphabets.
+"""Trains `omniglot_proto_sim`, a one-shot classifier of characters from alphabets that it was not
+trained on.
 
-The training data are the 30 alphabets of the background set. Quarter turns make four classes of
-each character. The test data are the 20 alphabets of the evaluation set, without turns. Networks of
-three seeds are trained by Algorithm 1 of Monteiro2020, with all three terms of the loss from the
-first step, and their similarities are added. From the checkout:
-`python -m zoo.omniglot_proto_sim.train --help`.
+The training data are the 30 alphabets of the background set. Each character is rotated by quarter
+turns, and its four orientations are four classes. The test data are the 20 alphabets of the
+evaluation set, without rotation. Three networks with different seeds are trained by Algorithm 1 of
+Monteiro2020, with all three terms of the loss from the first step. The model adds the similarities
+of the three networks. To list the options, run `python -m zoo.omniglot_proto_sim.train --help` from
+the checkout.
 """
 
 import numpy as np
@@ -22,14 +24,15 @@ WAYS, EXAMPLES = 48, 5  # classes in a batch, and drawings of each class
 MIXED = 0.3  # fraction of batches with characters of all alphabets; the others have one alphabet
 HIDDEN = 32
 SIMILARITY = {"dropout": 0.0, "symmetry": "absdiff", "normalize": True}
-# Distortion of the drawings in training, about as large as the variation between people.
+# Distortion of the drawings in training. The distortion is about as large as the differences
+# between people who draw the same character.
 DISTORTION = {"turn": np.deg2rad(10), "stretch": 0.15, "shear": 0.15, "shift": 4.0}
 EPISODES = 600
 TASKS = ((20, 1), (20, 5), (5, 1), (5, 5))  # ways, shots
 
 
 def examples(split):
-    """Reads drawings and characters of a split."""
+    """Reads the drawings of a split and the labels of their characters."""
     drawings = images.omniglot(split, trunks.SIDE)
     return drawings.images, drawings.labels
 
@@ -43,12 +46,14 @@ def turned(drawings):
 
 
 def vary(batch, rng):
-    """Distorts drawings a little."""
+    """Distorts drawings slightly."""
     return augment.distort(batch, rng, **DISTORTION)
 
 
 def train(run, drawings, trained_in):
-    """Trains all networks, and returns the encoder and the similarity's weights of each network."""
+    """Trains all networks. Returns for each network the encoder and the weights of the
+    similarity.
+    """
     networks = []
     for seed in range(NETWORKS * run.seed, NETWORKS * (run.seed + 1)):
         part = run.part(f"network_{seed}")
@@ -58,7 +63,7 @@ def train(run, drawings, trained_in):
 
 
 def train_network(run, drawings, seed, trained_in):
-    """Trains a network by Algorithm 1, and returns its encoder and the weights of its similarity.
+    """Trains a network by Algorithm 1. Returns the encoder and the weights of the similarity.
 
     The auxiliary head is an additive margin softmax, as in the paper's speech task.
     """
@@ -92,7 +97,9 @@ def train_network(run, drawings, seed, trained_in):
 
 @recipe.command(STEPS)
 def main(run, trained_in: precision.Option = precision.Precision.float32):
-    """Trains on 30 alphabets and measures few-shot accuracy on 20 other alphabets."""
+    """Trains a classifier on 30 alphabets and measures its few-shot accuracy on 20 other
+    alphabets.
+    """
     training, new = (images.omniglot(split, trunks.SIDE) for split in images.SPLITS)
     model = trunks.upright(train(run, training, trained_in), training, HIDDEN, **SIMILARITY)
     model.save(run.out / "model.keras")

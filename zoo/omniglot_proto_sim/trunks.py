@@ -1,7 +1,8 @@
-"""The network of `omniglot_proto_sim`, and an ensemble of such networks as one classifier.
+"""Builds the network of `omniglot_proto_sim`, and joins several trained networks into one
+classifier.
 
-Networks of different seeds make errors on different drawings, so the sum of their similarities
-makes fewer errors than each network.
+Networks that were trained with different seeds make errors on different drawings. Therefore the sum
+of the similarities makes fewer errors than a single network.
 """
 
 import numpy as np
@@ -11,18 +12,19 @@ from keras_dml._backend import keras
 
 SIDE, COARSE = 56, 16  # pixels per side; filters of the convolution that halves the image
 WIDTHS = (64, 128, 256, 256)
-# Shifts of a drawing, in pixels. On five held-out alphabets, one network after 1,250 steps has
-# 87.8 % right answers with these five views and 87.2 % with one view.
+# Shifts of a drawing in pixels, one per view. On five held-out alphabets, a network that was
+# trained for 1,250 steps has an accuracy of 87.8 % with these five views and 87.2 % with one view.
 VIEWS = ((0, 0), (2, 0), (-2, 0), (0, 2), (0, -2))
 
 
 def trunk(name):
     """Builds the encoder of prototypical networks with wider upper layers.
 
-    A convolution first halves an image of 56 pixels. If images had only 28 pixels, some strokes
-    would merge, and a training step would be only a little faster.
+    A convolution first halves an image of 56 pixels. With images of only 28 pixels, some strokes
+    would merge, and a training step would be only slightly faster.
 
-    Functional model: `image` (batch, SIDE, SIDE, 1) to (batch, 256).
+    The functional model maps `image` with shape `(batch, SIDE, SIDE, 1)` to embeddings with shape
+    `(batch, 256)`.
     """
     image = keras.Input((SIDE, SIDE, 1), name="image")
     x = keras.layers.Conv2D(COARSE, 5, strides=2, padding="same", use_bias=False)(image)
@@ -34,8 +36,9 @@ def trunk(name):
 def side_by_side(trunks):
     """Joins encoders into one encoder, which concatenates their unit vectors.
 
-    The unit vector of each encoder is the normalized sum of its unit vectors of all views of a
-    drawing. The cosine of two joined embeddings is the mean of the cosines of the single encoders.
+    Each encoder computes a unit vector for each view of a drawing. The normalized sum of these
+    vectors is the unit vector of the encoder. The cosine of two joined embeddings is the mean of
+    the cosines of the single encoders.
     """
     image = keras.Input(trunks[0].input_shape[1:], name="image")
     views = keras.layers.Concatenate(axis=0)([_shifted(image, *shift) for shift in VIEWS])
@@ -44,7 +47,7 @@ def side_by_side(trunks):
 
 
 def _shifted(image, down, right):
-    """Shifts an image by some pixels, and fills with 0."""
+    """Shifts an image by some pixels, and fills the border with zeros."""
     if (down, right) == (0, 0):
         return image
     ends = [(max(steps, 0), max(-steps, 0)) for steps in (down, right)]
@@ -59,11 +62,12 @@ def _sum_of_views(units):
 
 
 def weights_of_sum(similarities):
-    """Returns the weights of a similarity of joined embeddings that is the sum of similarities.
+    """Returns the weights of one similarity of joined embeddings, which equals the sum of the given
+    similarities.
 
     Args:
-        similarities: Weights of each similarity, with one hidden layer on `|x - y|` of unit
-            vectors.
+        similarities: Weights of each similarity. A similarity takes `|x - y|` of unit vectors and
+            has one hidden layer.
     """
     firsts, first_biases, lasts, last_biases = zip(*similarities, strict=True)
     length = np.sqrt(len(similarities))  # of joined unit vectors, which are scaled to length 1
@@ -76,15 +80,16 @@ def weights_of_sum(similarities):
 
 
 def upright(classifiers, drawings, hidden, **similarity):
-    """Builds the published classifier of all networks, whose classes are the upright characters.
+    """Builds the published classifier, which joins all networks.
 
-    The classifier has no auxiliary heads, because their thousands of turned classes would triple
-    the size of the file.
+    The classes of the classifier are the upright characters. The classifier has no auxiliary heads,
+    because the heads would need weights for thousands of rotated classes, and these weights would
+    triple the size of the file.
 
     Args:
         classifiers: A pair `(encoder, weights of the similarity)` for each network.
         drawings: `zoo.images.Drawings` of the training characters.
-        hidden: Hidden units of a network's similarity.
+        hidden: Number of hidden units of a network's similarity.
         **similarity: Further arguments of the similarities.
     """
     encoders, weights = zip(*classifiers, strict=True)

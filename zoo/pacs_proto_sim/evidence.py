@@ -1,4 +1,4 @@
-"""Measures `pacs_proto_sim` and its baselines for its card."""
+"""Measures `pacs_proto_sim` and its baselines. The model's card contains the results."""
 
 from zoo import image_evidence
 from zoo.pacs_proto_sim import train
@@ -9,6 +9,7 @@ SIDE = 16
 def evidence(trained):
     """Measures the published file and its baselines on test pictures of the training domains.
 
-    Accuracy on another domain can only be measured with a network that was not trained on it.
+    The published file was trained on all domains, so the accuracy on a domain that was left out
+    cannot be measured with this file.
     """
     return image_evidence.of_classifier(train.examples, trained, side=SIDE)

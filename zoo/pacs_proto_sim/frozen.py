@@ -1,7 +1,9 @@
-"""Measures ImageNet's features on PACS without training: linear discriminants (LDA) in closed form
-on the embeddings of the pretrained encoder. The page of `pacs_proto_sim` has the difference.
+"""Measures on PACS how well ImageNet features classify images without further training. Linear
+discriminants (LDA) are fitted in closed form to the embeddings of the pretrained encoder. The page
+of `pacs_proto_sim` compares the accuracy of the linear discriminants with the accuracy of the
+model.
 
-From the checkout: `python -m zoo.pacs_proto_sim.frozen --help`.
+To list the options, run `python -m zoo.pacs_proto_sim.frozen --help` from the checkout.
 """
 
 import numpy as np
@@ -21,7 +23,7 @@ SHRINKAGE = 0.3  # as in `voice_logcov_lda`, not searched
 def right(
     features: np.ndarray, labels: np.ndarray, training_rows: np.ndarray, test_rows: np.ndarray
 ) -> np.ndarray:
-    """Returns whether linear discriminants classify each test image correctly.
+    """Returns for each test image whether linear discriminants classify it correctly.
 
     Args:
         features: Embeddings of all images, shape `(images, features)`.
@@ -35,8 +37,8 @@ def right(
 
 
 def main(weights: train.Weights = train.WEIGHTS):
-    """Prints the accuracy on domains that were left out, and on the images of the main result,
-    compared with the published file.
+    """Prints the accuracy on each domain that was left out, and the accuracy on the images of the
+    main result, compared with the accuracy of the published file.
     """
     encoder, _, _ = networks.pretrained(weights)
     images = domains.read()
@@ -52,7 +54,7 @@ def main(weights: train.Weights = train.WEIGHTS):
     published = evidence.of_published("pacs_proto_sim").measured
     frozen = right(z, images.labels, training_rows, validation_rows)
     (baseline,) = published.baselines({"frozen": ("its features", pooled.INSTEAD, frozen)})
-    print(f"images of the headline: {_in_words(baseline['rows'][0])}")
+    print(f"images of the main result: {_in_words(baseline['rows'][0])}")
     print(f"the published file minus these features: {_in_words(baseline['difference'])}")
 
 

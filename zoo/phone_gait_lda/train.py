@@ -1,9 +1,9 @@
 """Fits `phone_gait_lda` in closed form, which recognizes walkers by a phone in the trouser pocket.
 
-The model consists of linear discriminants between people of lagged correlations in the frame of
-gravity, for windows of ten seconds. The figures are cross-validated over the groups of
-`phone_gait_qp_wl`; the published model is fitted to all people. From the checkout:
-`python -m zoo.phone_gait_lda.train --help`.
+The model rotates windows of ten seconds into the frame of gravity and computes lagged correlations.
+Linear discriminant analysis of the correlations separates the people. The figures are
+cross-validated over the same groups as in `phone_gait_qp_wl`, and the published model is fitted to
+all people. To list the options, run `python -m zoo.phone_gait_lda.train --help` from the checkout.
 """
 
 import time
@@ -18,7 +18,7 @@ examples, known_recordings = phone.examples, phone.known_recordings
 
 @recipe.command(steps=1)
 def main(run):
-    """Cross-validates over six groups of people. With --publish also fits the final model to all
+    """Cross-validates over six groups of people. With --publish, also fits the final model to all
     people.
     """
     walkers = phone.walks()

@@ -1,1 +1,3 @@
-"""Recipe of `phone_gait_qp_wl`: recognizes walkers by a phone in the trouser pocket."""
+"""Recipe of `phone_gait_qp_wl`, a model that recognizes walkers by a phone in the trouser
+pocket.
+"""

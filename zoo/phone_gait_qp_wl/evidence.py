@@ -1,4 +1,4 @@
-"""Measures `phone_gait_qp_wl` and its baselines for its card."""
+"""Measures `phone_gait_qp_wl` and its baselines. The model's card contains the results."""
 
 from zoo import phone, phone_baselines, phone_evidence
 
@@ -6,6 +6,8 @@ over_folds = phone_evidence.over_folds
 
 
 def evidence(trained):
-    """Measures the encoders of the groups, and all closed forms as baselines."""
+    """Measures each group with the encoder that was trained on the other groups. The baselines are
+    all methods in closed form.
+    """
     methods = [phone.of_model(encoder) for encoder in trained.folds]
     return phone_evidence.evidence(trained.whole, methods, phone_baselines.CLOSED_FORMS)

@@ -1,10 +1,10 @@
 """Compares inputs and augmentations of `phone_gait_qp_wl` by nested cross-validation over groups of
 people.
 
-A run trains without both groups of a pair and measures each of them. Each run is a line of JSON in
-`--out`. Existing runs are not repeated, and stopped runs continue from their checkpoints. The
-recipe chooses its settings from the table `figures/search.csv`: `python -m
-zoo.phone_gait_qp_wl.search --help`.
+Each run trains a model without the two groups of a pair and measures it on each of the two groups.
+Each run writes one line of JSON into the folder `--out`. Existing runs are not repeated, and
+stopped runs continue from their checkpoints. The recipe chooses its settings from the table
+`figures/search.csv`. To list the options, run `python -m zoo.phone_gait_qp_wl.search --help`.
 """
 
 import pathlib
@@ -25,10 +25,11 @@ CHOICE = "single pairs, turned"  # EER by which `train.choose_variants` chooses
 
 
 def run_once(variant, pair, seed, steps, out):
-    """Computes the figures of one run for both groups of a pair.
+    """Trains a model without the two groups of a pair, and computes the figures of each of the two
+    groups.
 
     Returns:
-        `{number of the group: {figure: EER}}`, and the processor time in seconds.
+        A dictionary `{number of the group: {figure: EER}}`, and the processor time in seconds.
     """
     walkers = phone.walks()
     groups, start = phone.groups(walkers), time.process_time()
@@ -46,7 +47,7 @@ def run_once(variant, pair, seed, steps, out):
 
 
 def figures(group):
-    """Computes the EER of a group, by name."""
+    """Computes four EERs of a group and returns a dictionary from their names to their values."""
     kinds = {"single pairs": group.pairs, "pooled": group.trials}
     rates = {}
     for name, claims in kinds.items():
@@ -57,11 +58,11 @@ def figures(group):
 
 
 def table(lines):
-    """Computes columns with the means over groups and seeds, and with the EER of each group by
-    which settings are chosen.
+    """Returns the columns of a table. The columns contain means over groups and seeds, and for each
+    group the EER by which settings are chosen.
 
     Args:
-        lines: Dicts of the runs.
+        lines: Dictionaries of the runs.
     """
     columns = {}
     for variant, steps in dict.fromkeys((line["variant"], line["steps"]) for line in lines):
@@ -89,7 +90,9 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
     table_to: Annotated[pathlib.Path, typer.Option("--table", help="The table.")] = train.SEARCH,
 ):
-    """Runs all missing variants on one pair of groups after the other, and writes the table."""
+    """Runs all variants that have no results yet, for one pair of groups after the other, and
+    writes the table.
+    """
     searches.check({"pair": (pair, range(PAIRS)), "variant": (variant, train.VARIANTS)})
     wanted = [
         {"variant": name, "pair": number, "seed": seed, "steps": steps}

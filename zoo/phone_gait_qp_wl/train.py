@@ -1,10 +1,11 @@
 """Trains `phone_gait_qp_wl`, which recognizes walkers by a phone in the trouser pocket.
 
-The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019, in the frame of
-gravity, for windows of ten seconds. There are twenty-six people, so the figures are cross-validated
-over six groups of people, each with the settings that were best on another group (`python -m
-zoo.phone_gait_qp_wl.search`). The published model is trained on all people. From the checkout:
-`python -m zoo.phone_gait_qp_wl.train --help`.
+The model rotates windows of ten seconds into the frame of gravity. The model uses the quantile
+layer and the Wasserstein loss of Abdelwahab2019. The data contains only twenty-six people, so the
+figures are cross-validated over six groups of people. The settings for each group are the ones that
+were best on another group (`python -m zoo.phone_gait_qp_wl.search`). The published model is trained
+on all people. To list the options, run `python -m zoo.phone_gait_qp_wl.train --help` from the
+checkout.
 """
 
 import csv
@@ -30,12 +31,12 @@ class Settings:
     """Settings that `zoo.phone_gait_qp_wl.search` varies.
 
     Attributes:
-        horizontal: See `keras_dml.layers.GravityFrame`. None uses x, y and z as recorded.
-        turned: Whether each window of a pair is rotated independently about a random axis.
+        horizontal: See `keras_dml.layers.GravityFrame`. None uses the recorded x, y and z.
+        turned: Whether the two windows of a pair are independently rotated about random axes.
         tempos: See `keras_dml.training.People.at_tempos`.
         filtering: See `zoo.augment.filter_pairs`.
-        gain: Largest change of an axis's gain between two windows, a fraction.
-        noise: Standard deviation of noise, in m/s2.
+        gain: Largest change of an axis's gain between two windows, as a fraction.
+        noise: Standard deviation of the added noise, in m/s2.
         duration: Length of the training, as a factor of `--steps`.
     """
 
@@ -48,7 +49,7 @@ class Settings:
     duration: float = 1.0
 
 
-# What each variant changes. The search runs them in this order.
+# Settings that each variant changes. The search runs the variants in this order.
 VARIED = {"filtering": 0.3, "gain": 0.03, "noise": 0.2}
 VARIANTS = {
     "axes and magnitude": {},
@@ -62,18 +63,20 @@ VARIANTS = {
 
 
 def vary(batch, rng, settings):
-    """Augments a batch: simulates new walkers, rotated phones, gains and noise."""
+    """Augments a batch. The augmentation simulates new walkers, rotated phones, changed gains and
+    noise.
+    """
     batch = augment.filter_pairs(batch, rng, settings.filtering)
     batch = phone.turned(batch, rng) if settings.turned else batch
     return augment.add_noise(augment.scale(batch, rng, settings.gain), rng, settings.noise)
 
 
 def trained(run, walkers, settings):
-    """Trains an encoder on some walkers.
+    """Trains an encoder on the given walkers.
 
     Args:
         run: `zoo.recipe.Run`.
-        walkers: `phone.walks`, or the walks of some people.
+        walkers: Result of `phone.walks`, with all people or some of them.
         settings: `Settings`.
     """
     walks = walkers.at_tempos(settings.tempos).at_least(phone.WINDOW, 2)
@@ -100,25 +103,26 @@ def trained(run, walkers, settings):
 
 
 def choose_variants(groups, path=SEARCH):
-    """Returns for each group the variant that is best on the other group of its pair, and the
-    variant that is best on all groups.
+    """Chooses for each group the variant that is best on the other group of its pair, and chooses
+    the variant that is best on all groups.
 
     Args:
         groups: `phone.groups`.
-        path: Table of `zoo.phone_gait_qp_wl.search`, whose columns `group 1` to `group 6` contain
-        the
-            EER of single pairs with each probe rotated. Variants without all groups are skipped.
+        path: Path of the table that `zoo.phone_gait_qp_wl.search` writes. The columns `group 1` to
+            `group 6` of the table contain the EER of single pairs with rotated probes. Variants
+            that were not measured on all groups are skipped.
 
     Returns:
-        Names of `VARIANTS`: one for each group, and one for all people.
+        A list with the name of a variant for each group, and the name of the variant for all
+        people.
 
     Raises:
         FileNotFoundError: If the table does not exist.
     """
     if not path.exists():
         raise FileNotFoundError(
-            f"The settings are read from {path}, which does not exist. Run `python -m "
-            "zoo.phone_gait_qp_wl.search` first."
+            f"{path} does not exist. It contains the results from which the settings are chosen. "
+            "Run `python -m zoo.phone_gait_qp_wl.search` first."
         )
     names = [f"group {number}" for number in range(1, len(groups) + 1)]
     with path.open(newline="", encoding="utf-8") as file:
@@ -140,7 +144,7 @@ def settings_of(variant):
 
 @recipe.command(STEPS)
 def main(run):
-    """Cross-validates over six groups of people. With --publish also trains the final model on all
+    """Cross-validates over six groups of people. With --publish, also trains the final model on all
     people.
     """
     walkers = phone.walks()

@@ -1,7 +1,8 @@
 """Converts the weights of Resemblyzer's voice encoder to a file for Keras.
 
-Resemblyzer 0.1.4 contains weights as a pickle of PyTorch. One command reads them in an environment
-with PyTorch, and another one converts them in an environment with Keras. They share an `.npz` file:
+Resemblyzer 0.1.4 contains the weights as a pickle file of PyTorch. The command `read` writes the
+weights to an `.npz` file, in an environment with PyTorch. The command `convert` reads the `.npz`
+file in an environment with Keras:
 
     python -m venv .venv-torch
     .venv-torch/bin/pip install typer torch librosa webrtcvad-wheels
@@ -10,7 +11,7 @@ with PyTorch, and another one converts them in an environment with Keras. They s
     python -m zoo.voice_ge2e_sim.convert convert build/ge2e.npz build/ge2e.weights.h5
 
 Resemblyzer and its weights are under the Apache license 2.0. `tests/parity/resemblyzer.py` compares
-both on recordings.
+the original network and the network in Keras on recordings.
 """
 
 import pathlib
@@ -33,7 +34,7 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def read(out: converted.ToRead):
-    """Reads the published weights, and computes embeddings of some sounds with the original
+    """Reads the published weights, and computes embeddings of test sounds with the original
     network.
     """
     warnings.simplefilter("ignore")  # of the libraries below Resemblyzer
@@ -63,8 +64,8 @@ def convert(source: converted.Read, out: converted.Weights):
 
 
 def sounds():
-    """Returns buzzing sounds of falling pitch with noise, float32 in [-1, 1], identical on all
-    machines.
+    """Yields test sounds, float32 in [-1, 1]. The sounds buzz with falling pitch and contain noise.
+    The sounds are the same on all machines.
     """
     rng = np.random.default_rng(0)
     for seconds in SECONDS:
@@ -76,8 +77,8 @@ def sounds():
 
 
 def take(model, weights):
-    """Copies PyTorch's arrays into the layers: `lstm.weight_ih_l0` into the first kernel, and so
-    on.
+    """Copies arrays of PyTorch into the corresponding layers of a Keras model, such as
+    `lstm.weight_ih_l0` into the first kernel of the LSTM.
 
     Raises:
         ValueError: If an array does not belong to any layer.

@@ -1,4 +1,6 @@
-"""Encoder of `voice_ge2e_sim`: Resemblyzer's network and a linear layer."""
+"""Builds the encoder of `voice_ge2e_sim`, which consists of Resemblyzer's network and a linear
+layer.
+"""
 
 import numpy as np
 
@@ -15,12 +17,12 @@ LEAST = 4000  # samples that are kept in any case: the shortest recording
 
 
 def network(weights, head):
-    """Builds the whole encoder of raw audio.
+    """Builds the whole encoder, which takes raw audio.
 
     Args:
-        weights: Path of the converted weights. None draws random weights.
-        head: Output of `new_head`, trained on vectors. Its linear layer becomes the last layer of
-            the encoder.
+        weights: Path of the converted weights. None: the weights are random.
+        head: Output of `new_head` after training. The linear layer of the head becomes the last
+            layer of the encoder.
     """
     audio = keras.Input((None, 1), name="audio")
     x = recipe.input_contract(recipe.about_model("voice_ge2e_sim")["input"])(audio)
@@ -32,21 +34,22 @@ def network(weights, head):
 
 
 def silence_removal():
-    """Returns the layer that removes silence from recordings, before they are scaled to
-    Resemblyzer's level.
+    """Returns the layer that removes silence from recordings. The layer is applied before
+    recordings are scaled to the level that Resemblyzer expects.
     """
     return layers.SilenceRemoval(speech.RATE_HZ, least=LEAST, name="silence")
 
 
 def new_head(groups):
-    """Builds the last layer of the encoder as a model of the vectors of windows, which it averages.
+    """Builds the end of the encoder, a model that averages the vectors of windows and applies a
+    linear layer.
 
-    The layer is initialized with the principal axes of the vectors. Each axis is divided by a power
-    of its standard deviation, as a compromise between unscaled axes and whitening.
+    The linear layer is initialized with the principal axes of the vectors. Each axis is divided by
+    a power of its standard deviation, as a compromise between unscaled axes and whitening.
 
     Args:
-        groups: Arrays of vectors, `(windows, 256)`, one for each data set. All data sets have the
-            same weight.
+        groups: Arrays of vectors with shape `(windows, 256)`, one array per data set. All data sets
+            have the same weight.
     """
     head = keras.Sequential(
         [
@@ -65,12 +68,12 @@ def new_head(groups):
 
 
 def window_vectors(people, model):
-    """Computes Resemblyzer's unit vectors of the windows of each recording, including silence.
+    """Computes the unit vectors that Resemblyzer's network returns for the windows of each
+    recording. Silence is not removed.
 
-    Vectors of recordings without their silence gave a worse last layer: an EER of 5.2 % instead of
-    4.3 % on the people of the card, both measured after `SilenceRemoval` with a depth of 30 dB and
-    a margin
-    of 0.2 s.
+    If silence is removed before the training of the last layer, the EER on the people of the card
+    is 5.2 %. If silence is kept, the EER is 4.3 %. The two EERs were measured with a
+    `SilenceRemoval` layer with a depth of 30 dB and a margin of 0.2 s.
 
     Args:
         people: `People` with recordings of raw audio.
@@ -89,6 +92,8 @@ def window_vectors(people, model):
 
 
 def by_set(people):
-    """Returns the vectors of the windows of each data set, a list of two arrays."""
+    """Returns a list of two arrays, which contain the vectors of all windows in each of the two
+    data sets.
+    """
     far = voices.is_telephone(people.subjects)
     return [np.concatenate(people.take(part).signals) for part in (~far, far)]

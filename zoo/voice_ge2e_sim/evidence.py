@@ -1,4 +1,4 @@
-"""Measures `voice_ge2e_sim` and its baselines for its card."""
+"""Measures `voice_ge2e_sim` and its baselines. The model's card contains the results."""
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
-    """Measures the model on recordings as they are in the data sets."""
+    """Measures the model on the original recordings of the data sets, which are neither trimmed nor
+    scaled.
+    """
     every = voices.everybody(prepare=False)
     teaching = every.take(voices.teaches(every.subjects))
     left, pairs = voices.of_test(every)
@@ -25,13 +27,13 @@ def evidence(trained):
 
 
 def converted(model, people, rows):
-    """Computes the cosine of the vectors before the trained layer.
+    """Computes the cosine between Resemblyzer's vectors, which are the input of the trained layer.
 
     Args:
         model: The published classifier.
-        people: Recordings as they are in the data sets, because Resemblyzer's encoder was trained
-            on such recordings.
-        rows: Indices of the two recordings of each trial.
+        people: `People` with the original recordings of the data sets, because Resemblyzer's
+            encoder was trained on recordings with silence.
+        rows: Indices of the two recordings in each trial.
     """
     what = "the cosine of Resemblyzer's vectors, without Resemblyzer's silence trimming"
     scores = voice_evidence.cosine(vectors(model), people.signals, rows)
@@ -39,13 +41,14 @@ def converted(model, people, rows):
 
 
 def untrained(model, teaching, people, rows):
-    """Computes the cosine of trials with the linear layer as initialized from the training voices.
+    """Computes the cosine of trials before the linear layer is trained. The layer is initialized
+    from the training voices.
 
     Args:
         model: The published classifier.
-        teaching: `People` of the training.
-        people: `People` of the trials.
-        rows: Indices of the two recordings of each trial.
+        teaching: Training people.
+        people: `People` with the recordings that the trials compare.
+        rows: Indices of the two recordings in each trial.
     """
     head = encoder.new_head(encoder.by_set(encoder.window_vectors(teaching, model.encoder)))
     signals = encoder.window_vectors(people, model.encoder).signals
@@ -59,7 +62,9 @@ def untrained(model, teaching, people, rows):
 
 
 def vectors(model):
-    """Returns the encoder of a classifier up to Resemblyzer's vectors, without silence removal."""
+    """Returns the part of a classifier's encoder that computes Resemblyzer's vectors, without the
+    layer that removes silence.
+    """
     audio, *before, _ = model.encoder.layers
     x = audio.output
     for layer in before:

@@ -1,14 +1,14 @@
 """Trains `voice_ge2e_sim`, which compares voices with an encoder that was trained on thousands of
 voices.
 
-The encoder is Resemblyzer's encoder, converted by `convert.py`, with unchanged LSTM layers. A
-linear layer after the LSTM layers, the prototypes and the learned similarity are trained by
-Algorithm 1 of Monteiro2020, on vectors of windows of 1.6 s that are computed once. The training
-uses RAVDESS (studio) and Hyke (telephone) together, and each voice at three speeds as three voices.
-The figures are for the splits `validation` and `test` of both data sets, which are not used in
-training. Recordings are used as they are in the data sets. From the
-checkout:
-`python -m zoo.voice_ge2e_sim.train --help`.
+The encoder is Resemblyzer's encoder, which `convert.py` converts. The LSTM layers of the encoder
+are not trained. A linear layer after the LSTM layers, the prototypes and the learned similarity are
+trained by Algorithm 1 of Monteiro2020. The training uses vectors that the LSTM layers compute once
+for windows of 1.6 s. The training uses the data sets RAVDESS (studio) and Hyke (telephone)
+together. Each voice is used at three speeds, which count as three voices. The figures are measured
+on the splits `validation` and `test` of both data sets, which are not used in training. Recordings
+are neither trimmed nor scaled. To list the options, run `python -m zoo.voice_ge2e_sim.train --help`
+from the checkout.
 """
 
 import functools
@@ -29,7 +29,7 @@ WINDOWS = 2  # of each recording in a batch
 WEIGHTS = pathlib.Path("build/ge2e.weights.h5")
 
 Weights = Annotated[
-    pathlib.Path, typer.Option(help="Resemblyzer's weights, a file that convert.py writes.")
+    pathlib.Path, typer.Option(help="File with Resemblyzer's weights, which convert.py writes.")
 ]
 Table = Annotated[
     bool, typer.Option("--table", help="Cross-validate for `zoo.voice_table`, and stop.")
@@ -45,7 +45,7 @@ def known_recordings():
 
 
 def train(run, people):
-    """Trains a classifier of the vectors of windows."""
+    """Trains a classifier that takes vectors of windows."""
     keras.utils.set_random_seed(run.seed)
     sampler = voice_classifiers.batches(people, WINDOWS, run.seed)
     model = voice_classifiers.classifier(start(people), sampler.class_names)
@@ -54,17 +54,19 @@ def train(run, people):
 
 
 def start(people):
-    """Returns the head before training, computed from the voices at their original speed."""
+    """Returns the head before training. The head is computed from the voices at their original
+    speed.
+    """
     return encoder.new_head(encoder.by_set(people.take(own_speed(people))))
 
 
 def own_speed(people):
-    """Returns true for recordings at the original speed, shape `(recordings,)`."""
+    """Returns whether each recording has its original speed, shape `(recordings,)`."""
     return np.array(["@" not in subject for subject in people.subjects])
 
 
 def of_sound(model, weights):
-    """Returns the same classifier for raw audio."""
+    """Converts a classifier of vectors to the corresponding classifier of raw audio."""
     network = encoder.network(weights, model.encoder)
     whole = voice_classifiers.classifier(network, model.class_names)
     whole.prototypes_layer.set_weights(model.prototypes_layer.get_weights())
@@ -73,12 +75,12 @@ def of_sound(model, weights):
 
 
 def cross_validate(run, people):
-    """Computes the scores of all trials in five folds: before training, after training, and with
-    Resemblyzer's vectors alone.
+    """Computes the scores of all trials in five folds, before training, after training, and with
+    only Resemblyzer's vectors.
 
     Args:
         run: `recipe.Run`.
-        people: Vectors of the windows of all people at every speed.
+        people: `People` with vectors of windows, for all people at all speeds.
     """
     is_original = own_speed(people)
     changed = people.take(~is_original)
@@ -105,7 +107,7 @@ def cross_validate(run, people):
 
 @recipe.command(STEPS)
 def main(run, weights: Weights = WEIGHTS, table: Table = False):
-    """Trains on the training people, and measures on all other people."""
+    """Trains a model on the training people, and measures it on all other people."""
     sounds = voices.everybody()
     teaching = sounds if table else sounds.take(voices.teaches(sounds.subjects))
     teaching = speech_augment.with_speeds(teaching, SPEEDS)

@@ -1,4 +1,6 @@
-"""Encoder of `voice_logcov_lda`, fitted in closed form: cepstra, covariance and discriminants."""
+"""Builds the encoder of `voice_logcov_lda`, which is fitted in closed form. The encoder computes
+cepstra, the covariance of the cepstra, and linear discriminants.
+"""
 
 import dataclasses
 
@@ -24,13 +26,14 @@ INNER_FOLDS = 4  # within the speakers of a fold's training
 def network(cepstra, cuts_silence=False):
     """Builds the untrained encoder.
 
-    Every recording is scaled to one level, because the floor of the log-mel bands is absolute. The
-    next layers compute the cepstra of the frames with speech, and the covariance of the cepstra.
+    Every recording is scaled to the same level, because the smallest value of the log-mel bands is
+    absolute. The next layers compute the cepstra of the frames with speech, and the covariance of
+    the cepstra.
 
     Args:
         cepstra: Number of cepstra.
-        cuts_silence: Whether silence is removed first, as in the published file. Recordings of the
-            training have no silence at both ends.
+        cuts_silence: Whether the encoder first removes silence, as in the published file. Training
+            recordings have no silence at their ends.
     """
     audio = keras.Input((None, 1), name="audio")
     x = recipe.input_contract(recipe.about_model("voice_logcov_lda")["input"])(audio)
@@ -53,12 +56,12 @@ def network(cepstra, cuts_silence=False):
 
 @dataclasses.dataclass
 class Voices:
-    """Recordings of voices, with the statistics of each by the number of cepstra.
+    """Recordings of voices, with the statistics of each recording for several numbers of cepstra.
 
     Attributes:
         people: Recordings. A voice at another speed, `"01@0.8"`, counts as another voice of the
             speaker `"01"`.
-        statistics: Arrays of shape `(recordings, features)`, by the number of cepstra.
+        statistics: Dictionary from numbers of cepstra to arrays of shape `(recordings, features)`.
     """
 
     people: People
@@ -66,7 +69,7 @@ class Voices:
 
     @classmethod
     def from_recordings(cls, recordings):
-        """Creates `Voices` from recordings at every speed."""
+        """Creates `Voices` from recordings. Copies at all speeds are added."""
         every = speech_augment.with_speeds(recordings)
         statistics = {}
         for count in CEPSTRA:
@@ -81,14 +84,15 @@ class Voices:
         return np.array([subject.split("@")[0] for subject in self.people.subjects])
 
     def without(self, speakers):
-        """Returns the recordings of the other speakers."""
+        """Returns the recordings of all speakers except `speakers`."""
         keep = ~np.isin(self.speakers, speakers)
         statistics = {count: x[keep] for count, x in self.statistics.items()}
         return Voices(self.people.take(keep), statistics)
 
 
 def discriminants(x, voices):
-    """Computes kernel and bias of the linear discriminants of voices from their statistics.
+    """Computes the kernel and the bias of linear discriminants that separate voices by their
+    statistics.
 
     Args:
         x: Statistics, shape `(recordings, features)`.
@@ -105,9 +109,9 @@ def discriminants(x, voices):
 
 
 def choose_cepstra(voices):
-    """Chooses the number of cepstra that best separates speakers by the cosine, in four folds.
+    """Chooses the number of cepstra with which the cosine separates speakers best, in four folds.
 
-    The discriminants of a fold are not fitted to the speakers of this fold.
+    The discriminants of a fold are not fitted to the speakers in this fold.
     """
     originals = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
     subjects, speakers = np.asarray(voices.people.subjects), voices.speakers
@@ -126,8 +130,8 @@ def choose_cepstra(voices):
 
 
 def fitted(voices):
-    """Fits an encoder whose last layer consists of the discriminants of some voices. Also returns
-    the number of cepstra.
+    """Fits an encoder to voices. The last layer of the encoder computes linear discriminants.
+    Returns the encoder and the number of cepstra.
 
     Args:
         voices: `Voices`.

@@ -1,8 +1,9 @@
-"""Computes the scores of `voice_logcov_lda` for `zoo.voice_table`: `python -m
-zoo.voice_logcov_lda.table`.
+"""Computes the scores of `voice_logcov_lda` for `zoo.voice_table`. Run
+`python -m zoo.voice_logcov_lda.table`.
 
-The actors of a fold are scored with a model of the other actors. The callers of Hyke are scored
-with the published file, which was not trained on them. No model removes silence from recordings.
+The actors of a fold are scored with a model that was trained on the other actors. The callers of
+Hyke are scored with the published file, which was not trained on them. No model removes silence
+from recordings.
 """
 
 import pathlib

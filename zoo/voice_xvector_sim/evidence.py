@@ -1,4 +1,4 @@
-"""Measures `voice_xvector_sim` and its baselines for its card."""
+"""Measures `voice_xvector_sim` and its baselines. The model's card contains the results."""
 
 from keras_dml import zoo
 from keras_dml.training import pooled
@@ -7,8 +7,8 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Measures the model on recordings that are trimmed and scaled to one level. Other encoders get
-    recordings as they are.
+    """Measures the model on recordings that are trimmed and scaled to the same level. Other
+    encoders get the original recordings.
     """
     every = voices.everybody(prepare=True)
     teaching = every.take(voices.teaches(every.subjects))
@@ -16,11 +16,11 @@ def evidence(trained):
 
 
 def alternatives(rows):
-    """Computes the scores of `voice_ge2e_sim`, which was trained on the same voices, and of its
-    encoder.
+    """Computes the scores of `voice_ge2e_sim`, which was trained on the same voices, and the scores
+    of Resemblyzer's encoder.
 
     Args:
-        rows: Indices of the two recordings of each trial.
+        rows: Indices of the two recordings in each trial.
     """
     left, _ = voices.of_test(voices.everybody(prepare=False))
     model = zoo.load("voice_ge2e_sim")

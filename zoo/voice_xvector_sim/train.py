@@ -1,13 +1,13 @@
 """Trains `voice_xvector_sim`, which decides from two seconds of raw audio whether two recordings
-are of one voice.
+contain the same voice.
 
-The encoder is a time-delay network with statistics pooling (Snyder2018), a quarter as wide as
-published. The model is trained end to end from random weights by Algorithm 1 of Monteiro2020 with
-class, pair and auxiliary terms. The training uses RAVDESS (studio) and Hyke (telephone) together,
-each voice at five speeds as five voices, with simulated rooms, noise and telephones. The figures
-are for the splits `validation` and `test` of both data sets, which are not used in training. From
-the checkout:
-`python -m zoo.voice_xvector_sim.train --help`.
+The encoder is a time-delay network with statistics pooling (Snyder2018). The layers have a quarter
+of the published width. The model is trained end to end from random weights by Algorithm 1 of
+Monteiro2020, with class, pair and auxiliary terms. The training uses the data sets RAVDESS (studio)
+and Hyke (telephone) together, with simulated rooms, noise and telephones. Each voice is used at
+five speeds, which count as five voices. The figures are measured on the splits `validation` and
+`test` of both data sets, which are not used in training. To list the options, run
+`python -m zoo.voice_xvector_sim.train --help` from the checkout.
 """
 
 import functools
@@ -40,7 +40,7 @@ def known_recordings():
 
 
 def train(run, people):
-    """Trains a classifier of voices on some people."""
+    """Trains a classifier on the voices of the given people."""
     keras.utils.set_random_seed(run.seed)
     disturb = speech_augment.Disturb(voice_classifiers.PER_SPEAKER, distant=DISTANT)
     every_speed = speech_augment.with_speeds(people)
@@ -54,7 +54,7 @@ def train(run, people):
 
 
 def cross_validate(run, people):
-    """Computes scores of all trials in five folds."""
+    """Computes the scores of all trials in five folds."""
     scores = voices.cross_validated(
         people,
         voices.folds(people.subjects),
@@ -66,7 +66,7 @@ def cross_validate(run, people):
 
 @recipe.command(STEPS)
 def main(run, table: Table = False):
-    """Trains on the training people, and measures on all other people."""
+    """Trains a model on the training people, and measures it on all other people."""
     every = voices.everybody(prepare=True)
     if table:
         return cross_validate(run, every)

@@ -1,1 +1,1 @@
-"""Recipe of `vowels_qp_wl`: recognizes speakers by one vowel."""
+"""Recipe of `vowels_qp_wl`, a model that recognizes speakers by one vowel."""

@@ -1,4 +1,4 @@
-"""Measures `vowels_qp_wl` and its baselines for its card."""
+"""Measures `vowels_qp_wl` and its baselines. The model's card contains the results."""
 
 import functools
 
@@ -19,8 +19,8 @@ def evidence(trained):
 
 
 def without_network(training, test):
-    """Computes methods in closed form from the mean and the standard deviation of each coefficient
-    of an utterance.
+    """Computes baselines in closed form, from the mean and the standard deviation of each
+    coefficient in an utterance.
     """
     features, of_known = baselines.moments(test.signals), baselines.moments(training.signals)
     count = features.shape[1] // 2
@@ -35,8 +35,8 @@ def without_network(training, test):
             baselines.euclidean(means / scale),
         ),
         "discriminants of moments": (
-            "linear discriminants of means and standard deviations, in closed form, fitted to the "
-            "same five speakers",
+            "linear discriminants of means and standard deviations, fitted to the same five "
+            "speakers",
             pooled.NO_NETWORK,
             baselines.euclidean(discriminants.transform(features)),
         ),

@@ -1,8 +1,8 @@
 """Trains `vowels_qp_wl`, which recognizes speakers by the frames of one vowel.
 
-The model is trained on five of the nine speakers of the data set Japanese Vowels, and measured on
-the other four. From
-the checkout: `python -m zoo.vowels_qp_wl.train --help`.
+The data set Japanese Vowels contains nine speakers. The model is trained on five of the speakers
+and measured on the other four speakers. To list the options, run
+`python -m zoo.vowels_qp_wl.train --help` from the checkout.
 """
 
 import numpy as np
@@ -21,7 +21,9 @@ MIX, TOGETHER, NOISE = 0.4, 0.3, 0.05
 
 
 def utterances():
-    """Reads all utterances. The session of an utterance is the part of the data set."""
+    """Reads all utterances. The session of an utterance is the part of the data set that contains
+    it.
+    """
     result = People([], [], [])
     for part, records in people.read("japanese_vowels_lpc").items():
         result += people.collect(records, lambda record, part=part: PARTS[part])
@@ -39,14 +41,16 @@ def known_recordings():
 
 
 def vary(batch, rng):
-    """Simulates new speakers: filters every pair with a random filter bank."""
+    """Simulates new speakers by mixing the channels of every pair at random, and adds noise."""
     stddev = batch.std(axis=(0, 1))
     return augment.add_noise(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * stddev)
 
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
-    """Trains on five speakers, and measures the other four by both protocols."""
+    """Trains a model on five speakers, and measures it on the other four speakers with two
+    protocols.
+    """
     taught = training_utterances()
     batches = {"pairs": PAIRS, "length": CROP, "augment": vary}
     encoder = sequences.train(run, method, taught, batches=batches, halvings=0)

@@ -1,1 +1,3 @@
-"""Recipe of `watch_lda`: recognizes walkers by a watch on the wrist, without a network."""
+"""Recipe of `watch_lda`, a model that recognizes walkers by a watch on the wrist, without a
+network.
+"""

@@ -8,7 +8,9 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures fifteen people, each with the model of the group that was not fitted to them."""
+    """Measures fifteen people in groups. Each group is measured with a model that was not fitted to
+    its people.
+    """
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in trained.folds]
@@ -48,7 +50,9 @@ OTHERS = {
 
 
 def _others(walkers, groups):
-    """Computes the scores of other methods on the trials of the main result, by name."""
+    """Computes the scores that other methods have on the trials of the main result. Returns a
+    dictionary from names to baselines.
+    """
     scores = {}
     for name, (what, kind, fit) in OTHERS.items():
         distances = [fit(walkers.without(group))(walkers.signals) for group in groups]

@@ -1,11 +1,10 @@
 """Fits `watch_lda`, which recognizes walkers by a watch on the wrist, in closed form.
 
-The model consists only of linear discriminants between people, computed from lagged correlations
-and means of the acceleration. The settings of each model are chosen by cross-validation over its
-training people. The figures
-are cross-validated over three groups of five people. The published file is the model of the first
-group, which is not fitted to five people. From the checkout:
-`python -m zoo.watch_lda.train --help`.
+The model computes lagged correlations and means of the acceleration. Linear discriminant analysis
+of the correlations and means separates the people. The settings of each model are chosen by
+cross-validation over its training people. The figures are cross-validated over three groups of five
+people. The published file is the model for the first group, which is fitted to the ten people of
+the other groups. To list the options, run `python -m zoo.watch_lda.train --help` from the checkout.
 """
 
 import dataclasses
@@ -20,8 +19,8 @@ from keras_dml.training.golden import synthetic_recordings
 from zoo import recipe, watch, watch_baselines
 
 CAPTION = (
-    "Fifteen people in three groups, each group tested with a model that was not trained on its "
-    "people: each single run is compared with five runs of each person in the group."
+    "Fifteen people are divided into three groups. Each group is tested with a model that was not "
+    "trained on its people. Each single run is compared with five runs of each person in the group."
 )
 HALVINGS = 3  # divisions of a model's training people, by which its settings are chosen
 
@@ -32,7 +31,7 @@ class Settings:
 
     Attributes:
         lags: Lags of the correlations, in steps of 20 ms.
-        limit: Bound of a discriminant, in standard deviations within a person.
+        limit: Bound for each discriminant, as a multiple of its standard deviation within a person.
     """
 
     lags: tuple[int, ...]
@@ -51,10 +50,10 @@ def known_recordings():
 
 
 def fitted(walkers, settings):
-    """Fits the model to some people.
+    """Fits the model to the given people.
 
     Args:
-        walkers: `watch.walks` of these people.
+        walkers: Result of `watch.walks`, with the walks of these people.
         settings: `Settings`.
     """
     training = watch.variants(walkers)
@@ -69,11 +68,11 @@ def fitted(walkers, settings):
 
 
 def choose(walkers):
-    """Chooses the settings with the lowest EER: discriminants that are fitted to one half of the
-    people are measured on the other half.
+    """Chooses the settings with the lowest EER. The discriminants are fitted to one half of the
+    people and measured on the other half.
 
     Args:
-        walkers: `watch.walks` of these people.
+        walkers: Result of `watch.walks`, with the walks of these people.
     """
     rates = {}
     training = watch.variants(walkers)
@@ -90,15 +89,15 @@ def choose(walkers):
 
 
 def _rate(features, training, walkers, limit, seed):
-    """Computes the EER of discriminants that are fitted to one half of some people, over both
-    halves.
+    """Computes the pooled EER of two halves of people. The discriminants for each half are fitted
+    to the other half.
 
     Args:
-        features: Features of `training`.
-        training: `watch.variants` of the people.
-        walkers: `watch.walks` of the people.
+        features: Features of the walks in `training`.
+        training: Result of `watch.variants` for the people.
+        walkers: Result of `watch.walks` for the people.
         limit: See `Settings`.
-        seed: Seed of the division.
+        seed: Seed of the division into halves.
     """
     halves = folds(walkers.subjects, 2, seed)
     people = np.array([subject.split()[0] for subject in training.subjects])
@@ -116,8 +115,8 @@ def _rate(features, training, walkers, limit, seed):
 
 @recipe.command(steps=1)
 def main(run):
-    """Cross-validates over three groups of people. With --publish writes the model of the first
-    group.
+    """Cross-validates over three groups of people. With --publish, also publishes the model for the
+    first group.
     """
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers = training + unseen
@@ -148,7 +147,7 @@ def main(run):
 
 
 def _in_words(settings):
-    """Returns the settings of the groups as text for the card."""
+    """Describes the settings for the groups in words, for the card."""
     words = [
         f"lags of {', '.join(str(1000 * lag // watch.RATE_HZ) for lag in model.lags)} ms "
         f"with bound {model.limit:g}"
