@@ -103,6 +103,9 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if item.get_closest_marker("slow_on_jax"):
                 item.add_marker("slow")
+    for item in items:
+        if "data_dir" in getattr(item, "fixturenames", ()):
+            item.add_marker("recordings")
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
 

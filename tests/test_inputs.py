@@ -140,7 +140,7 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     model = contracted()
     recordings = [walk(rng, scale=factor) for _ in range(3)]
     with pytest.warns(
-        UserWarning, match=f"in ax, ay. .* is ({size}).*was 0.5 to 2 g.*unit is not g"
+        UserWarning, match=f"in ax, ay. .* is ({size}).*had 0.5 to 2 g.*unit is not g"
     ):
         result = keras_dml.embed(model, [*recordings, walk(rng)])
     assert result.shape == (4, 3)
@@ -149,7 +149,7 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
 @pytest.mark.parametrize("factor, cause", [(30, "Perhaps"), (1 / 30, "Either nothing .*, or")])
 def test_numbers_without_a_unit_are_not_told_to_be_converted(rng, factor, cause):
     model = contracted(units="1")
-    with pytest.warns(UserWarning, match=rf"was .* to \S+\. {cause} they are scaled") as told:
+    with pytest.warns(UserWarning, match=rf"had .* to \S+\. {cause} their scale differs") as told:
         keras_dml.embed(model, [walk(rng, scale=factor)])
     assert not any("1 g is" in str(item.message) for item in told)
 

@@ -2,10 +2,9 @@
 as the command line, must not import each other."""
 
 import ast
+import functools
 import pathlib
 import sys
-
-import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_dml"
@@ -29,7 +28,7 @@ ROWS = [
     ["cli"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
-# These units import no part of the package. All units except `edge` may import them.
+# These units import no part of the package. All units may import them.
 LEAVES = {
     "_arrays",
     "_backend",
@@ -46,12 +45,14 @@ LAZY_NAMES = {
     "embed": "inference",
     "explain": "explanations",
 }
-EDGE_NEEDS = {"numpy", "ai_edge_litert"}
+DEVICE_NEEDS = {"numpy", "ai_edge_litert"}
 READS_DATA_FOLDER = {"zoo/recordings.py"}
 
 
 def python_files(folder):
-    return sorted(path for path in (ROOT / folder).rglob("*.py") if ".venv" not in path.parts)
+    files = sorted(path for path in (ROOT / folder).rglob("*.py") if ".venv" not in path.parts)
+    assert files, f"{folder} has no Python files"
+    return files
 
 
 def relative(path):
@@ -65,8 +66,13 @@ def package_of(path):
 
 def imports(path):
     """Returns all modules that a file imports, also inside functions, as absolute dotted names."""
+    return _imports(path, path.read_text())
+
+
+@functools.cache
+def _imports(path, source):
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
+    for node in ast.walk(ast.parse(source, filename=str(path))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -76,7 +82,7 @@ def imports(path):
                 stem = parents[: len(parents) - node.level + 1]
                 base = ".".join([*stem, base] if base else stem)
             found |= {f"{base}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def top(module):
@@ -102,8 +108,6 @@ def units_imported(path):
 def wrong_arrows(unit, imported):
     if unit in LEAVES:
         return imported - {unit}
-    if unit == "edge":
-        return imported - {"edge"}
     allowed = {other for other in RANK if RANK[other] < RANK[unit]} | {unit} | LEAVES
     return imported - allowed
 
@@ -111,14 +115,12 @@ def wrong_arrows(unit, imported):
 MODULES = [path for path in python_files("keras_dml") if path != PACKAGE / "__init__.py"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_imports_point_one_way(path):
-    unit = unit_of(path)
-    assert unit in {*RANK, *LEAVES, "edge"}, (
-        f"{relative(path)}: `{unit}` has no place in ROWS; give it one"
-    )
-    wrong = wrong_arrows(unit, units_imported(path))
-    assert not wrong, f"{relative(path)} is {unit} and imports {sorted(wrong)}: against the arrows"
+def test_imports_point_one_way():
+    for path in MODULES:
+        unit = unit_of(path)
+        assert unit in {*RANK, *LEAVES}, f"{relative(path)}: `{unit}` is missing in ROWS"
+        wrong = wrong_arrows(unit, units_imported(path))
+        assert not wrong, f"{relative(path)} must not import {sorted(wrong)}"
 
 
 def test_an_arrow_the_wrong_way_is_seen(tmp_path, monkeypatch):
@@ -157,9 +159,9 @@ def foreign_private_names(path):
     }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_a_private_name_stays_in_its_package(path):
-    assert not foreign_private_names(path)
+def test_a_private_name_stays_in_its_package():
+    for path in MODULES:
+        assert not foreign_private_names(path), relative(path)
 
 
 def test_a_private_name_of_another_package_is_seen(tmp_path, monkeypatch):
@@ -178,20 +180,19 @@ def test_the_package_itself_imports_only_what_loads_names_lazily():
     assert imports(PACKAGE / "__init__.py") == {"lazy_loader"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_keras_is_imported_in_one_place(path):
+def test_keras_is_imported_in_one_place():
     """Tests that only one module imports Keras directly. The error for a missing backend then
     explains what to install, no matter which module is imported first."""
-    tops = {top(module) for module in imports(path)}
-    assert "keras" not in tops or path == PACKAGE / "_backend" / "__init__.py"
+    importers = [path for path in MODULES if "keras" in {top(module) for module in imports(path)}]
+    assert importers == [PACKAGE / "_backend" / "__init__.py"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_the_library_knows_no_data_sets_recipes_or_tests(path):
-    strangers = {"zoo", "tests", "export"}
-    if unit_of(path) != "cli":
-        strangers.add("tfds_builders")
-    assert not strangers & {top(module) for module in imports(path)}
+def test_the_library_knows_no_data_sets_recipes_or_tests():
+    for path in MODULES:
+        strangers = {"zoo", "tests", "export"}
+        if unit_of(path) != "cli":
+            strangers.add("tfds_builders")
+        assert not strangers & {top(module) for module in imports(path)}, relative(path)
 
 
 def test_builders_import_nothing_of_the_library():
@@ -200,10 +201,9 @@ def test_builders_import_nothing_of_the_library():
         assert not strangers & {top(module) for module in imports(path)}, relative(path)
 
 
-def test_the_device_needs_numpy_and_litert_only():
-    allowed = EDGE_NEEDS | {"keras_dml"} | set(sys.stdlib_module_names)
-    for path in python_files("keras_dml/edge"):
-        assert {top(module) for module in imports(path)} <= allowed, relative(path)
+def test_the_program_for_a_device_needs_numpy_and_litert_only():
+    allowed = DEVICE_NEEDS | set(sys.stdlib_module_names)
+    assert {top(module) for module in imports(PACKAGE / "gallery" / "_decide.py")} <= allowed
 
 
 def test_one_place_looks_up_the_data_folder():

@@ -278,7 +278,7 @@ def test_a_threshold_that_rejects_all_is_refused(rng):
 @pytest.mark.parametrize("shape", [(3, 3), (5, 2, 2), (5, 3, 4)])
 def test_matrices_of_another_shape_are_refused(rng, shape):
     potato = Potato().fit(windows(rng, 9, 3))
-    with pytest.raises(ValueError, match=r"shape \(3, 3\), in a stack.*Received shape"):
+    with pytest.raises(ValueError, match=r"shape \(count, 3, 3\).*Received shape"):
         potato.transform(np.ones(shape))
 
 
@@ -459,9 +459,9 @@ def test_known_artifacts_move_nothing_online(rng):
 )
 def test_labels_that_do_not_fit_are_refused(rng, y):
     x = windows(rng, 6, 3)
-    with pytest.raises(ValueError, match="`y` must hold a label for each of the 6 matrices"):
+    with pytest.raises(ValueError, match=r"`y` must hold one label per matrix \(6\)"):
         Potato().fit(x, y)
-    with pytest.raises(ValueError, match="`y` must hold a label for each of the 6 matrices"):
+    with pytest.raises(ValueError, match=r"`y` must hold one label per matrix \(6\)"):
         Potato().fit(x).partial_fit(x, y)
 
 
@@ -475,5 +475,5 @@ def test_labels_of_names_and_without_clean_matrices_are_refused(rng):
 
 @pytest.mark.parametrize("weights", [[1] * 5, [0] * 6, [-1] + [1] * 5, [np.nan] * 6, 1.0])
 def test_sample_weights_that_do_not_fit_are_refused(rng, weights):
-    with pytest.raises(ValueError, match="non-negative, one for each of the 6 matrices"):
+    with pytest.raises(ValueError, match="one non-negative number for each of the 6 matrices"):
         Potato().fit(windows(rng, 6, 3), sample_weight=weights)

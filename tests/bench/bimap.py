@@ -1,12 +1,12 @@
-"""Compares ways to keep the kernel of BiMap on the Stiefel manifold.
+"""Compares three ways to keep the kernel of BiMap on the Stiefel manifold.
 
 python -m tests.bench.bimap
 
-The kernel is projected after each step by its polar factor (as in the layer) or by QR, or the
-forward pass computes the kernel from a free matrix. The script trains an SPD network from 64 to 16
-channels on synthetic classes by Adam, and measures the time of a training step. After a number of
-steps it prints the distance of the kernel from the manifold, the loss, and the accuracy on new
-matrices.
+Two of the ways project the kernel after each step, by its polar factor (as in the layer) or by QR.
+In the third way, the forward pass computes the kernel from an unconstrained matrix. The script
+trains an SPD network from 64 to 16 channels on synthetic classes by Adam, and measures the time of
+a training step. After a number of steps it prints the distance of the kernel from the manifold, the
+loss, and the accuracy on new matrices.
 """
 
 import numpy as np
@@ -20,8 +20,9 @@ ROWS = (timing.Row(PUT_BACK), timing.Row(BY_QR, PUT_BACK), timing.Row(FREE, PUT_
 
 
 def examples(count, seed):
-    """Draws covariances of 200 steps. Classes differ in directions of large variance, and have the
-    same noise."""
+    """Draws labeled covariance matrices, each of a recording with 200 time steps. Classes have
+    different directions of large variance, and the same noise.
+    """
     shared, rng = np.random.default_rng(0), np.random.default_rng(seed)
     mixing = shared.normal(size=(CLASSES, N, 4)) * 0.12
     y = rng.integers(CLASSES, size=count)
@@ -42,7 +43,9 @@ def network(way):
             return stiefel.qr(w)
 
     class Within(BiMap):
-        """BiMap with a free kernel, whose polar factor has orthonormal columns."""
+        """BiMap with an unconstrained kernel. The layer uses the kernel's polar factor, which has
+        orthonormal columns.
+        """
 
         def build(self, input_shape):
             super().build(input_shape)

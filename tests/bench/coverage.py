@@ -1,11 +1,12 @@
-"""Measures the coverage of 95 % confidence intervals over people by simulation.
+"""Measures by simulation how often 95 % confidence intervals over people contain the true value.
 
 python -m tests.bench.coverage
 python -m tests.bench.coverage --fresh
 
 The people come from two simulated populations ("worlds", see `tests/evaluation/worlds.py`). Each
-row has the coverage of the percentile bootstrap over people, which earlier versions used, and the
-coverage of the intervals of `evaluation.verification`, with the median ends of these intervals.
+row of the table has the coverage of the percentile bootstrap over people, which earlier versions
+used. The row also has the coverage and the median ends of the intervals that
+`evaluation.verification` computes.
 
 `--fresh` uses the five worlds of `tests/evaluation/fresh_worlds.py`, which were not used to tune
 any rule. It compares the coverage and the median width of three rules: the intervals of
@@ -35,7 +36,7 @@ NAMES = ("eer", "auc", "tar_at_far_0.01")
 
 
 def drawn_people(trials):
-    """Computes intervals of `NAMES` by the percentile bootstrap over people."""
+    """Computes the intervals of the figures `NAMES` by the percentile bootstrap over people."""
     scores, genuine = trials.scores.ravel(), trials.genuine.ravel()
     people = tuple(np.broadcast_to(side, trials.scores.shape).ravel() for side in trials.people)
     curves, figures = WeightedCurves(scores, genuine), []
@@ -98,7 +99,9 @@ def measure_fresh(world, people, recordings):
 
 
 def intervals_of_rules(trials, threshold):
-    """Computes intervals of `FRESH_NAMES` by each of `RULES`, shape `(rules, figures, 2)`."""
+    """Computes the intervals of the figures `FRESH_NAMES` by each rule in `RULES`, shape `(rules,
+    figures, 2)`.
+    """
     verified = evaluation.verification(*trials[:2], people=trials.people, bootstrap=REPLICATES)
     rates = evaluation.accept_rates(
         *trials[:2], threshold, people=trials.people, bootstrap=REPLICATES
@@ -129,7 +132,7 @@ def intervals_of_rules(trials, threshold):
 
 
 def five_figures(far, tar, point):
-    """Computes the figures `FRESH_NAMES` from error curves and a point that sets the threshold."""
+    """Computes the figures `FRESH_NAMES` from error curves. `point` sets the threshold."""
     at_far = last_point_within(far, 0.01)[:, None]
     return np.stack(
         [
@@ -144,7 +147,8 @@ def five_figures(far, tar, point):
 
 
 def jackknife(curves, genuine, people, point, values, errs):
-    """Computes intervals by the jackknife over people on the logit, with Satterthwaite's t.
+    """Computes intervals by a jackknife over people. The intervals are symmetric on the logit scale
+    and use Satterthwaite's t.
 
     If there are no errors, the intervals equal Clopper-Pearson intervals for the number of people.
     """

@@ -2,11 +2,11 @@
 
 python -m tests.bench.explanations
 
-The script removes these moments from walks, and compares the score with the score after removing
-random moments of equal length. One recording of each person who is not in the training data of
-`gait_qp_wl` makes an imposter claim and a genuine claim. The score is the smallest distance to the
-enrolled recordings of the claimed person. The moments come from an explanation of the distance to
-the nearest enrolled recording.
+The script removes the named moments from walks. It compares the change of the score with the change
+after removing random moments of the same length. The walks are from people who are not in the
+training data of `gait_qp_wl`. One recording of each person is used for an imposter claim and for a
+genuine claim. The score is the smallest distance to the enrolled recordings of the claimed person.
+The named moments are from an explanation of the distance to the nearest enrolled recording.
 """
 
 import argparse
@@ -26,7 +26,9 @@ CASES = (("imposter", "moments"), ("genuine", "alike"), ("genuine", "moments"))
 
 
 def masked(model, signal, masks):
-    """Computes the embedding of a recording with masked steps, which have no activation."""
+    """Computes the embedding of a recording in which some steps are masked, so that they have no
+    activation.
+    """
     batch, valid = np.stack([signal] * len(masks)).astype(np.float32), ~np.stack(masks)
     return ops.convert_to_numpy(model.call(ops.convert_to_tensor(batch), mask=valid))
 
@@ -48,7 +50,7 @@ WAYS = {"a mask": masked, "cutting": cut, "interpolation": interpolated}
 
 
 def named(found, which):
-    """Selects the steps of the first moments of recording `a`.
+    """Selects the steps in the first moments that the explanation names for recording `a`.
 
     Moments are added until the selected steps are at least a fifth of the recording.
     """
@@ -81,8 +83,8 @@ def changes(model, probe, enrolled, which, rng):
     """Computes changes of the score, as fractions of the score, after removing moments.
 
     Returns:
-        Dict from a way of removal to changes, shape `(1 + ELSEWHERE,)`. The first change is for the
-        moments of the explanation.
+        Dict from the name of a way to remove moments to an array of changes, shape `(1 +
+        ELSEWHERE,)`. The first change is for the moments of the explanation.
     """
     stored = keras_dml.embed(model, enrolled, progress=False)
     score = keras_dml.distance(model, keras_dml.embed(model, [probe]), stored)
@@ -97,7 +99,7 @@ def changes(model, probe, enrolled, which, rng):
 
 
 def made_up_walks(people=4, sessions=2, steps=256):
-    """Draws walks of noise, for a smoke run without the archive."""
+    """Draws noise that replaces walks in a smoke run without the archive."""
     rng = np.random.default_rng(0)
     signals = rng.normal(size=(people * sessions, steps, 6)) * [1, 1, 1, 200, 200, 200]
     names = [f"person {i}" for i in range(people) for _ in range(sessions)]
@@ -105,7 +107,9 @@ def made_up_walks(people=4, sessions=2, steps=256):
 
 
 def interval(values, rng):
-    """Computes the mean and its 95 % bootstrap interval over recordings of different people."""
+    """Computes the mean over recordings and its 95 % bootstrap interval. Each recording is from
+    another person.
+    """
     means = rng.choice(values, (10_000, len(values))).mean(axis=1)
     return values.mean(), *np.quantile(means, [0.025, 0.975])
 

@@ -1,4 +1,4 @@
-"""Compares false accept rates on new people with the guaranteed rates.
+"""Compares the false accept rates of new people with the rates that thresholds guarantee.
 
 The script divides people at random into two halves and sets a threshold on one half. It compares
 the false accept rate of the other half with the printed confidence interval.
@@ -34,8 +34,8 @@ from zoo import gait, phone, phone_baselines, telephone
 
 LEVEL = 0.95  # confidence level of the intervals
 LEVEL_OF_TEST = 0.01
-# Assumed number of independent splits that give as much information as all splits of one group of
-# people. This number was not measured.
+# Assumed number of independent splits that give as much information as all splits of the same
+# people. The number is an assumption and was not measured.
 INDEPENDENT = 20
 
 
@@ -95,7 +95,7 @@ SETS = {
 
 
 def made_up_walks(people=24, each=3, steps=1024):
-    """Draws noise as walks, with different axes per person, for a smoke run without archives."""
+    """Draws noise that replaces walks in a smoke run without data. Each person has other axes."""
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
@@ -110,7 +110,7 @@ SMOKE = {
 
 
 def embedded(model, name, signals, folder):
-    """Returns embeddings, which are read from a file if it exists and computed otherwise.
+    """Reads embeddings from their file, or computes them if the file does not exist.
 
     Args:
         model: `GalleryModel`.
@@ -184,7 +184,7 @@ def among(trials, people):
 def threshold_keeps(trials, far, splits, seed):
     """Computes false accept rates of the test halves and the intervals of `evaluation.certificate`.
 
-    The result does not contain splits for which `evaluation.certificate` raises an error.
+    Splits for which `evaluation.certificate` raises an error are left out of the result.
     """
     result = []
     for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
@@ -235,7 +235,8 @@ def listening_keeps(trials, chosen, splits, seed):
 
 
 def least_kept(splits):
-    """Returns the smallest plausible fraction of rates inside their intervals at 95 % coverage.
+    """Returns the smallest plausible fraction of rates inside their intervals if the coverage is
+    `LEVEL`.
 
     This fraction is the 1 % quantile of a binomial distribution of at most `INDEPENDENT` splits.
 
@@ -247,7 +248,8 @@ def least_kept(splits):
 
 
 def verdict(inside, splits):
-    """Formats the conclusion from the number of splits whose rate is inside the interval.
+    """Formats the conclusion that follows from the number of splits whose rate is inside the
+    interval.
 
     Args:
         inside: Number of splits in which the rate of the test half is inside the interval.
@@ -261,9 +263,10 @@ def verdict(inside, splits):
 def rates_text(rates):
     """Formats the rates and the number of rates inside their intervals.
 
-    All splits have the same people, so the splits are not independent. The conclusion is therefore
-    a binomial test of `INDEPENDENT` splits at a level of 1 % (see `least_kept`). "kept" means that
-    the test does not reject a coverage of 95 %. It does not show that the coverage is 95 %.
+    All splits have the same people, so the splits are not independent. Therefore the conclusion is
+    from a binomial test that assumes `INDEPENDENT` splits, at a level of 1 % (see `least_kept`).
+    The word "kept" means that the test does not reject a coverage of 95 %. This result does not
+    prove that the coverage is 95 %.
     """
     rate, low, high = rates[:, :3].T
     inside = int(((low <= rate) & (rate <= high)).sum())
@@ -294,7 +297,7 @@ def main(
 
 
 def measure(sets, out, splits, seed):
-    """Prints two lines for each set of people.
+    """Prints two lines of results for each set of people.
 
     Args:
         sets: Dict from names to `Set`.

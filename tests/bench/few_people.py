@@ -3,11 +3,11 @@
 python -m tests.bench.few_people --out build/few_people
 
 The script draws random groups. Each group has four enrolled people with three recordings each, some
-volunteers who set the threshold, and strangers. The model card comes from other people. These are
-half of the population, or a population with other sensors if `card` names such a population. The
-populations come from all data sets with at least twelve people who are not in the training data.
-(The vowels have only nine speakers, and HDM05 has five actors.) The script computes distances once
-and stores them in `--out`.
+volunteers who set the threshold, and strangers. The thresholds of the model card are from other
+people. The other people are half of the population, or a population with other sensors if `card`
+names such a population. The populations come from all data sets with at least twelve people who are
+not in the training data. (The vowels have only nine speakers, and HDM05 has five actors.) The
+script computes distances once and stores them in `--out`.
 """
 
 import csv
@@ -56,7 +56,8 @@ class Population(NamedTuple):
     Attributes:
         people: Function that returns `keras_dml.training.People`.
         distances: Function from these people to the distances between all recordings.
-        card: Name of the population of the model card. Default: half of this population.
+        card: Name of the population whose people set the thresholds of the model card. Default:
+            half of this population.
     """
 
     people: Callable
@@ -65,7 +66,9 @@ class Population(NamedTuple):
 
 
 def of_model(name):
-    """Returns a function from people to the distances between their recordings by a zoo model."""
+    """Returns a function that computes the distances between the recordings of people with a zoo
+    model.
+    """
     return lambda people: measure.pairwise_distances(zoo.load(name), people.signals)
 
 
@@ -105,7 +108,9 @@ def typists():
 
 
 def _typing(people):
-    """Computes distances between quantiles of the logarithms of key times, without training."""
+    """Computes distances between recordings of typing, without training: distances between
+    quantiles of the logarithms of key times.
+    """
     logs = [np.log(np.clip(keys, 10, 2000)) for keys in people.signals]
     return baselines.euclidean([np.quantile(keys, LEVELS, axis=0).ravel() for keys in logs])
 
@@ -148,7 +153,8 @@ SMOKE = {
 
 
 def scores_of(distances, people, enrolled):
-    """Computes scores of later recordings of each person for the first recordings of all people.
+    """Computes the scores of each person's later recordings against the first recordings of all
+    people.
 
     Args:
         distances: Distances between all recordings.
@@ -156,8 +162,8 @@ def scores_of(distances, people, enrolled):
         enrolled: Largest number of enrolled recordings per person.
 
     Returns:
-        `(scores, owners)`. The scores have shape `(probes, people)`, and the owners are the indices
-        of the people who made the probes.
+        `(scores, owners)`. The scores have shape `(probes, people)`. The owners are the indices of
+        the people who made the probes.
     """
     columns, rows, owners = [], [], []
     for name in np.unique(people):
@@ -175,14 +181,18 @@ def scores_of(distances, people, enrolled):
 
 
 def claims_among(scores, owners, group):
-    """Returns the scores of all claims in a group, and the claimant and claimed person of each."""
+    """Returns the scores of all claims in a group, and the claimant and the claimed person of each
+    claim.
+    """
     rows = np.isin(owners, group)
     probes, claimed = np.broadcast_arrays(owners[rows, None], np.array(group))
     return scores[np.ix_(rows, group)].ravel(), probes.ravel(), claimed.ravel()
 
 
 def card_of(scores, owners, group, far):
-    """Returns a card that has the imposters of a group and one threshold."""
+    """Returns a card with one threshold and with statistics of imposters, computed from a group of
+    people.
+    """
     result, probes, claimed = claims_among(scores, owners, group)
     false = result[probes != claimed]
     row = {"far": far, "value": float(np.quantile(false, far)), "tar": 1.0, "tar_ci95": [0, 1]}
@@ -196,8 +206,8 @@ def groups_of(own, card, far, volunteers, draws, seed):
 
     Args:
         own: `(scores, owners)` of the population for galleries, and for a card of this population.
-        card: `(scores, owners)` of the population of the model card, or None if the card comes from
-            half of the population `own`.
+        card: `(scores, owners)` of the population whose people set the threshold of the model card,
+            or None if half of the population `own` sets it.
         far: Desired false accept rate.
         volunteers: Number of people who set the threshold.
         draws: Number of groups.
@@ -250,7 +260,7 @@ def distances_of(name, population, folder):
 
 
 def rates_text(rates, far):
-    """Formats the false and true accept rates of groups as text."""
+    """Formats the false and the true accept rates of groups as text."""
     false, true, highest = 100 * rates[:, 0], 100 * rates[:, 1], 100 * rates[:, 2]
     card = 100 * rates[:, 3:].mean(axis=0)
     return (
@@ -284,7 +294,8 @@ def main(
 
 
 def measure_groups(populations, out, counts, fars, draws, seed):
-    """Prints a line for each number of volunteers, rate and population, and a line for all groups.
+    """Prints a line for each combination of number of volunteers, rate and population, and a line
+    for all groups together.
 
     Args:
         populations: Dict from names to `Population`, including the populations of cards.

@@ -2,10 +2,10 @@
 
 python -m tests.bench.from_nothing walks --out build/from_nothing
 
-The script writes recordings in common formats (walks with a phone in the pocket as csv, telephone
-voices as wav, EEG as npy). It trains a model on most of the people, enrolls people who are not in
-the training data and identifies these people. `KERAS_DML_DATA` is the folder of the recordings. The
-script overwrites the folder `--out`.
+The script writes recordings in common formats: walks with a phone in the pocket as csv, telephone
+voices as wav, and EEG as npy. It trains a model on most of the people. Then it enrolls and
+identifies people who are not in the training data. `KERAS_DML_DATA` is the folder of the
+recordings. The script overwrites the folder `--out`.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def walks(folder):
 
 
 def voices(folder):
-    """Writes recordings of telephone lines without changes."""
+    """Writes unchanged recordings of telephone calls."""
     for records in people.read("hyke_voice/telephone8k").values():
         for record in records:
             if not record["same_as"]:
@@ -58,7 +58,7 @@ def voices(folder):
 
 
 def trials(folder):
-    """Writes the EEG of each trial, by time and electrode."""
+    """Writes the EEG of each trial as an array of time steps and electrodes."""
     everybody = eeg.trials()
     for signal, subject, trial in zip(*dataclasses.astuple(everybody), strict=True):
         path = folder / subject / f"{trial:03d}.npy"
@@ -67,7 +67,7 @@ def trials(folder):
 
 
 def noise(folder, persons=10, each=4, steps=200):
-    """Writes noise as recordings, with different axes per person, for a smoke run."""
+    """Writes noise that replaces recordings in a smoke run. Each person has other axes."""
     rng = np.random.default_rng(0)
     for person in range(persons):
         mixing = np.eye(3) + 0.5 * rng.normal(size=(3, 3))
@@ -128,7 +128,9 @@ def in_a_process(folder, words):
 
 
 def in_this_process(folder, words):
-    """Runs a command in this process, for smoke runs, because processes take seconds to start."""
+    """Runs a command in this process. Smoke runs use this function, because processes take seconds
+    to start.
+    """
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
         try:
@@ -163,7 +165,7 @@ def divided(folder, unseen):
     """Moves the folders of people away who must not be used in training.
 
     Returns:
-        Names of these people, who are evenly spaced among all people.
+        Names of the people who were moved away. They are evenly spaced among all people.
     """
     names = sorted(path.name for path in (folder / "own").iterdir())
     excluded = [names[i] for i in np.linspace(0, len(names) - 1, unseen).round().astype(int)]
@@ -181,7 +183,9 @@ def divided(folder, unseen):
 
 
 def asked(folder, line, files):
-    """Returns the output for the first valid recording, because phone data has gaps."""
+    """Returns the output for the first valid recording. Some recordings are invalid, because phone
+    data has gaps.
+    """
     for file in files:
         result = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
         if result is not None:

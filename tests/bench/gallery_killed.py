@@ -1,4 +1,4 @@
-"""Tests the state of a gallery after two enrolling processes were killed at random moments.
+"""Tests the state of a gallery after processes that enrolled people were killed at random moments.
 
 python -m tests.bench.gallery_killed --times 300
 python -m tests.bench.gallery_killed --times 300 --place server
@@ -34,7 +34,7 @@ PLACES = ("file", "encrypted file", "server", "encrypted server")
 
 
 class Flat:
-    """Index that uses embeddings as vectors without changes."""
+    """Index that uses unchanged embeddings as vectors."""
 
     metric, numbers = "l1", NUMBERS
 
@@ -80,14 +80,14 @@ class Writer:
         select.select([self._read], [], [])
 
     def acknowledged(self):
-        """Returns the number of enrollments that had returned before the process ended."""
+        """Returns the number of enrollments that were acknowledged before the process ended."""
         self._process.join()
         with open(self._read, encoding="ascii") as lines:
             return sum(line.endswith("\n") for line in lines)
 
 
 def kill_writers(writers):
-    """Kills one process, and later the other one, which continues in the meantime."""
+    """Kills one process, and later the other process, which continues to enroll in the meantime."""
     for writer in writers:
         time.sleep(random.random() * LONGEST_SECONDS)
         writer.kill()

@@ -3,13 +3,13 @@
 python -m tests.bench.gallery_scale
 python -m tests.bench.gallery_scale --server --minutes 10
 
-A gallery in a file uses an exact search, a gallery on a server uses an index, and faiss uses its
-flat search. Each person has one embedding, which is a mixture of embeddings that the model computed
-for synthetic recordings. Half of the probes are embeddings of an enrolled person, moved toward the
-embedding of another person by a twentieth to a third of the way. The other probes are strangers,
-for whom lower bounds of distances save least time. Times of `identify` do not include the embedding
-of the recording. The index of a server is built after all people are loaded, as
-`keras_dml/README.md` recommends.
+A gallery in a file is searched exactly, a gallery on a server is searched with an index, and faiss
+uses a flat search. Each person has one embedding, which is a mixture of embeddings that the model
+computed for synthetic recordings. Half of the probes are embeddings of an enrolled person, moved
+toward the embedding of another person by a twentieth to a third of the way. The other probes are
+strangers. For strangers, lower bounds of distances save the least time. The times of `identify` do
+not include the time to embed the recording. The index of a server is built after all people are
+loaded, as `keras_dml/README.md` recommends.
 """
 
 import argparse
@@ -35,7 +35,7 @@ SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=4GB"
 
 
 class Searched(Gallery):
-    """Gallery whose probes are embeddings instead of recordings."""
+    """Gallery that takes embeddings instead of recordings as probes."""
 
     def _embed_fit(self, recordings):
         return recordings
@@ -58,7 +58,7 @@ class People:
         self.embedding_ms = 1e3 * (time.perf_counter() - start) / BASES
 
     def __call__(self, count, seed):
-        """Draws embeddings of people. Each seed gives different people."""
+        """Draws embeddings of people. Different seeds give different people."""
         rng = np.random.default_rng(seed)
         weights = np.zeros((count, BASES), "float32")
         mixed = rng.integers(0, BASES, (count, MIXED))

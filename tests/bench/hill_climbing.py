@@ -1,15 +1,16 @@
-"""Measures how often hill climbing makes `Gallery.verify` or a server accept rejected recordings.
+"""Measures how often attacks by hill climbing turn a rejected recording into an accepted one.
 
 python -m tests.bench.hill_climbing
 python -m tests.bench.hill_climbing --rest
 
-Speakers who are not in the training data of `vowels_qp_wl` are enrolled with their earlier
-utterances. Rejected later utterances claim to be from another speaker. An evolution strategy with
-one parent and one child (step size by the 1/5 success rule, Rechenberg 1973) changes each
-utterance, guided by the score. The table compares attacks without a limit of tries and with the
-default limit. With the limit, the attacker either does not wait or waits for the end of each pause.
-The clock is simulated. With `--rest` the script attacks a server over HTTP. The server sends no
-score by default, and a score from 0 to 100 ("closeness") with `--scores`.
+By default, the script attacks `Gallery.verify` in the same process. Speakers who are not in the
+training data of `vowels_qp_wl` are enrolled with their earlier utterances. Rejected later
+utterances claim to be from another speaker. An evolution strategy with one parent and one child
+(step size by the 1/5 success rule, Rechenberg 1973) changes each utterance, guided by the score.
+The table compares attacks without a limit of tries and with the default limit. With the limit, the
+attacker either does not wait or waits for the end of each pause. The clock is simulated. With
+`--rest` the script attacks a server over HTTP. By default, the server sends no score. With
+`--scores`, it sends a score from 0 to 100 ("closeness").
 """
 
 import argparse
@@ -187,7 +188,8 @@ def attack_rest(path, claims, clock, seed):
         ("REST, `--scores`, waits for each pause", True, True),
     )
     for row, (name, scores, waits) in enumerate(rows):
-        # The limit counts tries per token. Each recording begins without earlier tries.
+        # The server limits the tries per token. Each recording begins with a new token, so it has
+        # no earlier tries.
         clients = [f"token-{row}-{i:016}" for i in range(len(claims))]
         allowed = tokens.Tokens(verify=[token.encode() for token in clients])
         options = settings.Settings(scores=scores, tokens=allowed)

@@ -1,4 +1,4 @@
-"""Measures the time of `import keras_dml` in a fresh interpreter, without the interpreter start.
+"""Measures the time of `import keras_dml` in a fresh interpreter that has already started.
 
 python -m tests.bench.import_time
 """

@@ -1,12 +1,12 @@
-"""Compares training steps of the largest networks on several devices with steps on one device.
+"""Compares training steps of the largest networks on several devices and on one device.
 
 KERAS_BACKEND=jax python -m tests.bench.large_models          # four virtual devices
 KERAS_BACKEND=tensorflow python -m tests.bench.large_models   # two replicas
 
-The tests do not include these networks. They are so deep that the order of float32 sums changes a
-step from random weights. The script prints the two losses, and the difference of the two steps in %
-of a step. If a step used the sum of the losses of the replicas instead of their mean, the
-difference would be 100 %.
+The tests do not include the largest networks. The networks are so deep that the order of float32
+sums changes a training step that starts from random weights. The script prints the two losses, and
+the difference between the two steps in % of the length of a step. If a step used the sum of the
+losses of the replicas instead of their mean, the difference would be 100 %.
 """
 
 import argparse
@@ -27,7 +27,7 @@ SMOKE = {"BUILDS": {"lenet": models.lenet}}
 
 
 def of_replicas():
-    """Returns a function from a case to the steps on two replicas and on one device."""
+    """Returns a function that takes a case and returns steps on two replicas and on one device."""
     import tensorflow as tf
 
     cpu = tf.config.list_physical_devices("CPU")[0]

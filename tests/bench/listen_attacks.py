@@ -3,10 +3,11 @@
 python -m tests.bench.listen_attacks --out build/listen_attacks
 
 The script draws people at random who are not in the training data. Some people set the decision
-threshold of `listen`, and the other people claim to be each other. Each claim is made in several
-ways, from the plain recording to the best window in a loop. The script applies the current rule and
-the rule of earlier versions, which compared the mean score with the threshold. It computes scores
-of windows once and stores them in `--out`. `KERAS_DML_DATA` is the folder of the recordings.
+threshold of `listen`, and the other people falsely claim to be one another. Each claim is made in
+several ways, from the unchanged recording to an endless repetition of the best window. The script
+applies the current rule and the rule of earlier versions, which compared the mean score with the
+threshold. It computes scores of windows once and stores them in `--out`. `KERAS_DML_DATA` is the
+folder of the recordings.
 """
 
 import dataclasses
@@ -53,7 +54,8 @@ def chosen_recordings(people, steps):
 
 
 def scores_of(chosen):
-    """Computes the scores of windows for each person, enrolled with all other recordings.
+    """Computes the scores of windows for each person. All other recordings of the person are
+    enrolled.
 
     Args:
         chosen: `far_promise.Set`.
@@ -94,7 +96,9 @@ def scores_of(chosen):
 
 
 def stored_scores(name, chosen, folder):
-    """Returns the result of `scores_of`, which is read from a file if it exists."""
+    """Returns the result of `scores_of`. If the file of the result exists, the function reads the
+    file.
+    """
     path = folder / f"{name}.npz"
     if not path.exists():
         with staged(path) as part, part.open("wb") as file:
@@ -144,7 +148,8 @@ def _looped(window_scores, count):
 
 
 def claims_among(scores, owner, people, genuine):
-    """Returns the scores of claims in a group, and the claimant and the claimed person of each.
+    """Returns the scores of claims in a group, and the claimant and the claimed person of each
+    claim.
 
     Args:
         scores: Scores, shape `(recordings, windows, people)`.
@@ -201,8 +206,8 @@ def rates_of(scores, far, known, draws, seed):
         seed: Seed of the draws.
 
     Returns:
-        Dict from the name of an attack, or "genuine", to the rates of the earlier rule and of the
-        current rule, shape `(draws, 2)`.
+        Dict from the name of an attack, or from "genuine", to an array of shape `(draws, 2)`. The
+        two columns are the rates of the earlier rule and of the current rule.
     """
     owner, ways, rng = scores["owner"], trajectories(scores), np.random.default_rng(seed)
     rates = {name: [] for name in [*ways, "genuine"]}
@@ -232,7 +237,7 @@ def _mean_of_pairs(accepted, people):
 
 
 def in_words(rates):
-    """Formats the mean of rates and the range of 95 % of the draws."""
+    """Formats the mean of the rates and the range that contains 95 % of the draws."""
     low, high = 100 * np.quantile(rates, [0.025, 0.975])
     return f"{100 * rates.mean():.1f} % [{low:.1f} to {high:.1f}]"
 

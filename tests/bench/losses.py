@@ -6,8 +6,8 @@ The first interpreter has PyTorch and pytorch-metric-learning 2.9. The second ha
 and tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity
 "numpy<2"`). The script measures the forward and backward pass of losses with equal names on equal
 batches. The libraries reduce losses in different ways. TensorFlow Similarity uses one triplet per
-anchor, with the hardest positive. keras-dml uses all pairs except for "hard" mining, which gives
-fifteen times as many triplets.
+anchor, with the hardest positive. keras-dml uses all positive pairs, except with "hard" mining.
+This gives fifteen times as many triplets.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ SERVER = Path(__file__).with_name("losses_peer.py")
 
 
 def losses():
-    """Returns a dict from the names of losses in other libraries to losses of keras-dml.
+    """Returns a dict that maps names of losses in other libraries to losses of keras-dml.
 
     Each loss comes with the kind of labels of its batch, `"classes"` or `"pairs"`.
     """
@@ -53,7 +53,8 @@ def losses():
 def step(name, batch, features, classes):
     """Returns a compiled function that computes a loss and its gradients.
 
-    The gradients are with respect to the embeddings, and to the proxies if the loss has proxies.
+    The gradients are with respect to the embeddings. If the loss has proxies, there are also
+    gradients with respect to the proxies.
     """
     import tensorflow as tf
 

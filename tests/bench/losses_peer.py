@@ -1,9 +1,9 @@
 """Runs losses of another library, for `losses.py`, with the interpreter of another environment.
 
 Usage: `python losses_peer.py LIBRARY JSON wall|cpu`. The script prints one line with facts about
-the library and the names of its tasks. It then reads the name of a task and a number of steps, runs
-the task, prints the mean seconds per step, and repeats this. It imports only the library and the
-standard library.
+the library and the names of its tasks. Then it repeatedly reads the name of a task and a number of
+steps, runs the task, and prints the mean seconds per step. The script imports only the measured
+library and the standard library.
 """
 
 import importlib.util
@@ -58,7 +58,8 @@ def metric_learning(batch, features, classes):
 
 def similarity(batch, features, classes):
     """Tasks of TensorFlow Similarity, in which each step is a compiled function."""
-    # Its search engine and its data sets, which no loss uses; the first has no wheel.
+    # Stubs for the search engine and the data sets, which no loss uses. The search engine has no
+    # wheel.
     for name in ("nmslib", "tensorflow_datasets", "distinctipy"):
         sys.modules[name] = mock.MagicMock(__name__=name)
     import tensorflow as tf

@@ -1,13 +1,14 @@
-"""Measures how much the memory of this process grows in one call (Linux)."""
+"""Measures how much the memory of this process grows during one call (Linux only)."""
 
 from pathlib import Path
 
 
 def growth_megabytes(function):
-    """Measures the growth of the maximum resident size in a call. Also returns the result.
+    """Measures by how much a call raises the maximum resident size of the process. Also returns the
+    result of the call.
 
-    A process uses freed memory again without growth. Therefore call this function in a fresh
-    process, after a small call that loads the code.
+    If a process uses freed memory again, its size does not grow. Therefore call this function in a
+    fresh process, after a small call that loads the code.
     """
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
     before = _resident("VmRSS")

@@ -1,4 +1,4 @@
-"""Compares the time of pairwise 1-Wasserstein distances with that of weighted L1 distances.
+"""Compares how long pairwise 1-Wasserstein distances and weighted L1 distances take.
 
 python -m tests.bench.pairwise --torch /path/to/python
 """
@@ -26,7 +26,7 @@ ROWS = (
 
 
 def arrays(n, filters, knots):
-    """Draws two sets of quantile functions and their knots, float32."""
+    """Draws two float32 sets of quantile functions, and their knots."""
     rng = np.random.default_rng(0)
     x, y = np.sort(rng.normal(size=(2, n, filters, knots)), axis=-1).astype(np.float32)
     return x, y, np.linspace(0, 1, knots, dtype=np.float32)
@@ -49,14 +49,18 @@ def gradient_step(table, *tensors):
 
 
 def ours(sizes):
-    """Computes all distances by this package, with gradients for the two sets and the knots."""
+    """Computes all distances with keras-dml, and their gradients with respect to the two sets and
+    the knots.
+    """
     from keras_dml.geometry.quantile import wasserstein
 
     return gradient_step(wasserstein.pairwise, *arrays(**sizes))
 
 
 def weighted_l1(sizes):
-    """Computes all weighted L1 distances by broadcasting, with gradients for the two sets."""
+    """Computes all weighted L1 distances by broadcasting, and their gradients with respect to the
+    two sets.
+    """
     from keras_dml._backend import ops
     from keras_dml.geometry.quantile import wasserstein
 
@@ -70,7 +74,9 @@ def weighted_l1(sizes):
 
 
 def peak_megabytes():
-    """Measures the growth of the maximum resident size in one call. Needs a fresh process."""
+    """Measures by how much one call raises the maximum resident size. Call the function in a fresh
+    process.
+    """
     ours({**SIZES, "n": 32})()  # loads code and starts threads
     step = ours(SIZES)
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew

@@ -62,7 +62,9 @@ def by_line(trial):
 
 
 def candidates(cpu_time, steps):
-    """Measures the time of each reader on its file, and of polars if it is installed."""
+    """Measures the time that each reader needs for its file. If polars is installed, it is measured
+    too.
+    """
     trial, gaze = smni_trial(), gazebase_file(samples=GAZE_SAMPLES)
     readers = {
         LOOP: lambda: by_line(trial),
@@ -101,7 +103,7 @@ def show_rates(samples, repeats):
 
 
 def record(folder, days):
-    """Writes noise as a record of LTMM, and returns its number of samples."""
+    """Writes noise in the format of a record of LTMM, and returns the number of samples."""
     samples, rng = days * ltmm.DAY, np.random.default_rng(0)
     (folder / "CO001.hea").write_bytes(record_header(samples=samples))
     with (folder / "CO001.dat").open("wb") as file:
@@ -112,7 +114,9 @@ def record(folder, days):
 
 
 def windowed(folder, config):
-    """Cuts a record into minutes by a configuration of the data set, and returns their number."""
+    """Cuts a record into minutes as a configuration of the data set does, and returns the number of
+    minutes.
+    """
     source = open_source(folder, ltmm.WANTED.limits)
     recording, repeats = ltmm.Recording("CO001", "CO001.hea"), Repeats("LTMM", "recordings", "kept")
     return sum(1 for _ in ltmm.examples_of(recording, repeats, source, config))

@@ -1,4 +1,4 @@
-"""Compares the time of learned similarities and of a prototypical classifier with simpler parts.
+"""Measures the time of learned similarities and prototypical classifiers.
 
 Learned similarities of many prototypes are compared with the matrix products that they need. A
 training step of a prototypical classifier is compared with a step of the same network with softmax.
@@ -24,7 +24,9 @@ STEPS = (timing.Row(SOFTMAX), timing.Row(STEP, SOFTMAX, 1.2))
 
 
 def tables():
-    """Returns candidates that compute all similarities, or only the matrix products."""
+    """Returns two candidates: one computes all similarities, and the other computes only the matrix
+    products.
+    """
     import tensorflow as tf
 
     from keras_dml.geometry import similarity

@@ -1,4 +1,4 @@
-"""Compares the time of the quantile layer with `torch.sort` along time and a gather of the ranks.
+"""Compares the quantile layer with PyTorch code that sorts along time and gathers ranks.
 
 python -m tests.bench.quantile_layer --torch /path/to/python
 """
@@ -19,7 +19,7 @@ ROWS = (
 
 
 def layer_step(host_sort):
-    """Returns a compiled function for the gradient of the sum of squares of the output."""
+    """Returns a compiled function that computes the gradient of the sum of the squared outputs."""
     import tensorflow as tf
 
     from keras_dml.layers import QuantileLayer

@@ -1,11 +1,12 @@
-"""Measures the attenuation of images and aliases and the loss in the passband of the resampler.
+"""Measures how the resampler attenuates images and aliases, and its loss in the passband.
 
 python -m tests.bench.resampling
 
-Each row is measured on tones. The column "passband" has the largest change of the level of a tone
-up to 90 % of the lower Nyquist frequency. The column "image or alias" has the level of the
-strongest tone at another frequency. If the rate is raised, it is measured for tones up to 90 % of
-the lower Nyquist frequency, and otherwise for tones above the new Nyquist frequency.
+Each row is measured with tones. The column "passband" contains the largest change of a tone's
+level, for tones up to 90 % of the lower Nyquist frequency. The column "image or alias" contains the
+level of the strongest unwanted tone, which is at another frequency. If the rate is raised, unwanted
+tones are measured for tones up to 90 % of the lower Nyquist frequency. If the rate is lowered, they
+are measured for tones above the new Nyquist frequency.
 """
 
 import argparse
@@ -43,7 +44,9 @@ def tone(frequency, rate_hz, count):
 
 
 def level(values, frequency, rate_hz):
-    """Computes the level of a tone in a signal by least squares, and the RMS of the residual."""
+    """Computes the level of a tone in a signal by least squares, and the root mean square (RMS) of
+    the residual.
+    """
     times = np.arange(len(values)) / rate_hz
     waves = np.stack([f(2 * np.pi * frequency * times) for f in (np.cos, np.sin)], axis=1)
     weights = np.linalg.lstsq(waves, values, rcond=None)[0]

@@ -1,4 +1,4 @@
-"""Measures time and memory of the retrieval figures of many queries among themselves.
+"""Measures the time and the memory that retrieval figures of many queries need.
 
 python -m tests.bench.retrieval
 """
@@ -18,7 +18,7 @@ MEMORY_BOUND_MB = 500  # embeddings in float64 take 102 MB, and all distances wo
 
 
 def embeddings(queries, features, classes):
-    """Draws float32 vectors of overlapping classes, and their labels."""
+    """Draws float32 vectors from overlapping classes, and their labels."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, classes, queries)
     centers = rng.normal(size=(classes, features)).astype(np.float32)

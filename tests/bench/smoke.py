@@ -12,7 +12,7 @@ HELP = "run on small sizes within seconds, to test the script; the figures have 
 
 
 def parse(options, constants, sizes):
-    """Parses the command line; with `--smoke`, sets constants and options to small sizes.
+    """Parses the command line. With `--smoke`, constants and options get small sizes.
 
     Args:
         options: `argparse.ArgumentParser` without `--smoke`.
@@ -37,7 +37,7 @@ def skip(reason):
     """Ends the script because something is missing.
 
     Args:
-        reason: The missing library or data and how to get it.
+        reason: Text that names the missing library or data, and how to get it.
     """
     print(reason, file=sys.stderr)
     raise SystemExit(SKIPPED)

@@ -1,11 +1,11 @@
-"""Compares the time of SPD layers and distances with spd_learn, and the time of the two solvers.
+"""Compares the time of SPD layers and distances with spd_learn, and of two solvers.
 
 python -m tests.bench.spd_layers --torch /path/to/python
 
-The script measures BiMap, ReEig, LogEig and affine-invariant distances, forward and backward. With
-KERAS_BACKEND=jax it measures only the networks. JAX is faster for small matrices, for which
-TensorFlow needs as much time to wake threads as for eigendecompositions. JAX is slower for large
-matrices, because TensorFlow distributes them over its threads.
+The script measures the forward and backward passes of BiMap, ReEig, LogEig and affine-invariant
+distances. With KERAS_BACKEND=jax, it measures only the networks. For small matrices, JAX is faster,
+because TensorFlow needs as much time to wake threads as to compute eigendecompositions. For large
+matrices, JAX is slower, because TensorFlow distributes the matrices over its threads.
 """
 
 import os
@@ -44,7 +44,9 @@ def covariances(n, batch, steps):
 
 
 def training_step(sizes, steps, solver="eigh"):
-    """Returns a compiled function for the gradient of the squared embeddings in the kernels."""
+    """Returns a compiled function that computes the gradient of the squared embeddings with respect
+    to the kernels.
+    """
     from keras_dml._backend import keras
     from keras_dml.models import spdnet
 
@@ -93,7 +95,9 @@ def against_spd_learn(given, sizes):
 
 
 def distance_step(n):
-    """Returns a compiled function for the gradient of squared distances to references."""
+    """Returns a compiled function that computes the gradient of squared distances to reference
+    matrices.
+    """
     from keras_dml._backend import keras
     from keras_dml.geometry import spd
 
@@ -146,7 +150,7 @@ def solvers(given, sizes):
 
 
 def devices(given, sizes):
-    """Measures the time for one matrix, as on a device."""
+    """Measures the time for a single matrix, which is the usual case on a device."""
     import tensorflow as tf
     from ai_edge_litert.interpreter import Interpreter
 

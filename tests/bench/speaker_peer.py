@@ -1,9 +1,10 @@
-"""Computes embeddings by Resemblyzer, for `speakers.py` and `tests/parity/resemblyzer.py`.
+"""Computes embeddings with Resemblyzer, for `speakers.py` and `tests/parity/resemblyzer.py`.
 
 Usage: `python speaker_peer.py SOUNDS.npz EMBEDDINGS.npy [whole]`. The script runs in an environment
 with Resemblyzer, and imports only Resemblyzer and NumPy. `SOUNDS.npz` contains all recordings one
 after another (`samples`, float32, 16 kHz) and the end of each recording (`ends`). Resemblyzer
-removes silence and sets the level of the recordings. With `whole` it only sets the level.
+removes silence from the recordings and sets their level. With `whole`, Resemblyzer only sets the
+level.
 """
 
 import sys

@@ -2,11 +2,11 @@
 
 python -m tests.bench.speakers --resemblyzer /path/to/python
 
-Resemblyzer is an alternative to the models of the zoo. The trials are those of the recipe
-`voice_logcov_lda`, or with `--table` those of `zoo.voice_table`. The interpreter has Resemblyzer
-0.1.4 (`pip install --no-deps resemblyzer`, and then `librosa webrtcvad-wheels torch`, because two
-requirements of Resemblyzer have no wheel). Resemblyzer receives the original recordings, and the
-recordings that `zoo.speech` trimmed and set to one level.
+Resemblyzer is an alternative to the models of the zoo. The trials are the same as in the recipe
+`voice_logcov_lda`, or with `--table` the same as in `zoo.voice_table`. The interpreter has
+Resemblyzer 0.1.4 (`pip install --no-deps resemblyzer`, and then `librosa webrtcvad-wheels torch`,
+because two requirements of Resemblyzer have no wheel). Resemblyzer is measured twice: on the
+original recordings, and on recordings that `zoo.speech` trimmed and set to the same level.
 """
 
 import pathlib
@@ -25,7 +25,7 @@ SERVER = pathlib.Path(__file__).with_name("speaker_peer.py")
 
 
 def embeddings(python, signals, kept="speech"):
-    """Computes embeddings (unit vectors) by Resemblyzer, shape `(recordings, 256)`.
+    """Computes embeddings (unit vectors) with Resemblyzer, shape `(recordings, 256)`.
 
     Args:
         python: Interpreter that has Resemblyzer.
@@ -59,7 +59,9 @@ def main(
     table: Annotated[bool, typer.Option("--table", help="Score for `zoo.voice_table`.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints the equal error rate over the trials of all folds, and the rate of each fold."""
+    """Prints the equal error rate over the trials of all folds together, and the equal error rate
+    of each fold.
+    """
     if resemblyzer is None:
         smoke_run.skip(
             "speakers needs `--resemblyzer`, the interpreter of an environment that has "

@@ -1,4 +1,4 @@
-"""Functions that time the candidates of a benchmark in turn and print tables."""
+"""Contains functions that time the candidates of a benchmark in turn and print tables."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ PAUSE_SECONDS = 0.05  # pause in which the threads of the previous candidate go 
 
 @dataclass
 class Row:
-    """Row of the table: two candidates, and the largest allowed ratio of their times."""
+    """Row of the table with two candidates and the largest allowed ratio of their times."""
 
     name: str
     against: str | None = None
@@ -35,7 +35,7 @@ def add_cpu_time(options, help):
 
 
 def add_torch(options):
-    """Adds the options of a comparison with PyTorch: the interpreter and the kind of time."""
+    """Adds the options that comparisons with PyTorch need: the interpreter and the kind of time."""
     add_cpu_time(options, "processor time of one thread on either side, for a busy machine")
     options.add_argument(
         "--torch",
@@ -45,7 +45,9 @@ def add_torch(options):
 
 
 def add_steps(options):
-    """Adds the option for consecutive steps, for steps that are shorter than waking threads."""
+    """Adds the option for the number of consecutive steps. Several steps are timed together if a
+    step takes less time than waking threads.
+    """
     options.add_argument(
         "--steps",
         type=int,
@@ -56,7 +58,7 @@ def add_steps(options):
 
 
 def one_thread():
-    """Limits TensorFlow to one thread. Call it before the first operation of TensorFlow."""
+    """Limits TensorFlow to one thread. Call it before the first TensorFlow operation."""
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -102,7 +104,9 @@ def alternate(candidates, repeats):
 
 
 def show(title, rows, seconds):
-    """Prints medians and minima in milliseconds, and their ratios to the compared candidate."""
+    """Prints medians and minima in milliseconds, and their ratios to the median and the minimum of
+    the compared candidate.
+    """
     print(f"\n{title}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     line = "{:<44} {:>10} {:>10} {:>8} {:>8} {:>6}  {}"
     print(line.format("", "median ms", "least ms", "ratio", "of least", "bound", ""))

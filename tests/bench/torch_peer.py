@@ -1,8 +1,8 @@
-"""Runs tasks in plain PyTorch for comparison, in another environment, for `peer.py`.
+"""Runs tasks in plain PyTorch in another environment, for comparisons by `peer.py`.
 
 Usage: `python torch_peer.py TASK JSON wall|cpu`. The script prints one line with facts about the
-libraries. It then reads a number of steps, runs the task, prints the mean seconds per step, and
-repeats this. It imports only PyTorch, the standard library and, for one task, spd_learn.
+libraries. Then it repeatedly reads a number of steps, runs the task, and prints the mean seconds
+per step. The script imports only PyTorch, the standard library and, for one task, spd_learn.
 """
 
 import itertools
@@ -20,7 +20,9 @@ except ImportError as error:
 
 
 def pairwise(n, filters, knots):
-    """Computes L1 distances of all pairs, forward and backward. The arrays contain the weights."""
+    """Computes the L1 distances between all pairs and their gradients. The weights are already
+    multiplied into the arrays.
+    """
     x, y = (torch.randn(n, filters * knots, requires_grad=True) for _ in range(2))
 
     def run():
@@ -31,7 +33,7 @@ def pairwise(n, filters, knots):
 
 
 def sort_gather(batch, time, filters, ranks):
-    """Sorts along time and gathers ranks, forward and backward."""
+    """Sorts along time and gathers ranks, in a forward and a backward pass."""
     x = torch.randn(batch, time, filters, requires_grad=True)
     index = torch.randint(0, time, (batch, ranks, filters))
 
@@ -76,7 +78,7 @@ class Encoder(nn.Module):
 
 
 def wasserstein_loss(values, knots):
-    """Computes Eq. 13 of Abdelwahab2019 for pairs of rows 2i and 2i + 1, with distance Eq. 9."""
+    """Computes Eq. 13 of Abdelwahab2019 with distance Eq. 9. Rows 2i and 2i + 1 are a pair."""
     gap = values[0::2, None] - values[None, 1::2]  # (pairs, pairs, filters, knots)
     u, v = gap[..., :-1], gap[..., 1:]
     total = u.abs() + v.abs()
@@ -104,9 +106,10 @@ def training_step(pairs, time, channels, widths, halving_before, knots):
 
 
 def spd_network(sizes, batch, epsilon):
-    """Runs spd_learn's BiMap and ReEig for each size, and then LogEig, forward and backward.
+    """Runs the forward and backward pass of spd_learn's BiMap and ReEig for each size, and then of
+    LogEig.
 
-    The kernels are plain tensors, so that neither library spends time to keep them orthonormal.
+    The kernels are plain tensors, so that neither library spends time on keeping them orthonormal.
     """
     import spd_learn
     from spd_learn.modules import BiMap, LogEig, ReEig
@@ -127,7 +130,7 @@ def spd_network(sizes, batch, epsilon):
 
 
 def spd_distances(n, references, batch, dtype):
-    """Computes spd_learn's affine-invariant distances of all pairs, forward and backward.
+    """Computes spd_learn's affine-invariant distances between all pairs, and their gradients.
 
     In float32, spd_learn floors eigenvalues and loses up to a fifth of a distance of badly
     conditioned matrices.

@@ -1,4 +1,4 @@
-"""Compares the time of a training step of the gait model with the same step in plain PyTorch.
+"""Compares the time of the gait model's training step with the same step in plain PyTorch.
 
 python -m tests.bench.training_step --torch /path/to/python
 """
@@ -28,7 +28,9 @@ def compiled_model():
 
 
 def step(model):
-    """Returns a function that calls `train_on_batch`, which takes the same step as `fit`."""
+    """Returns a function that calls `train_on_batch`. This method takes the same training step as
+    `fit`.
+    """
     x = np.random.default_rng(0).normal(size=(2 * PAIRS, TIME, CHANNELS)).astype(np.float32)
     labels = np.repeat(np.arange(PAIRS), 2)
     return lambda: model.train_on_batch(x, labels)

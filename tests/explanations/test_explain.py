@@ -162,7 +162,7 @@ def test_a_network_that_sees_the_whole_recording_around_a_moment_is_told(kernel,
         [keras.Input((None, CHANNELS)), layers.MaskedConv1D(4, kernel), layers.QuantileLayer(6)]
     )
     result = explain(model, *recordings())
-    assert result.moments and ("sees the whole recording" in str(result)) == sees_all
+    assert result.moments and ("uses the whole recording" in str(result)) == sees_all
 
 
 def test_an_activation_of_a_causal_convolution_saw_no_later_step():
@@ -223,5 +223,5 @@ def test_embeddings_of_another_model_and_bad_recordings_are_refused():
     nameless = keras.Sequential(
         [keras.Input((None, CHANNELS)), keras.layers.GlobalAveragePooling1D()]
     )
-    with pytest.raises(ValueError, match="no distance"):
+    with pytest.raises(ValueError, match="define a distance"):
         explain(nameless, a, b)

@@ -2,10 +2,10 @@
 
 python -m tests.parity.resemblyzer build/ge2e.weights.h5 --resemblyzer /path/to/python
 
-The option names an interpreter that can import Resemblyzer. `zoo/voice_ge2e_sim/convert.py`
-describes how to install Resemblyzer, and writes the file of weights. The script does not use the
-silence trimming of Resemblyzer. The exit status is 1 if a component of an embedding differs by more
-than the bound.
+The option `--resemblyzer` names an interpreter that can import Resemblyzer.
+`zoo/voice_ge2e_sim/convert.py` describes how to install Resemblyzer, and writes the file of
+weights. The script does not use the silence trimming of Resemblyzer. The exit status is 1 if a
+component of an embedding differs by more than the bound.
 """
 
 import pathlib
@@ -28,7 +28,9 @@ def main(
     resemblyzer: Annotated[str, typer.Option(help="Interpreter that has Resemblyzer.")],
     every: Annotated[int, typer.Option(min=1, help="Use every n-th recording.")] = 5,
 ):
-    """Prints the largest difference of a component, and of the cosine between two recordings."""
+    """Prints the largest difference of an embedding's component, and the largest difference of the
+    cosine between two recordings.
+    """
     model, gaps = models.ge2e(weights), []
     for title, people in (
         ("RAVDESS", speech.utterances(prepare=False)),

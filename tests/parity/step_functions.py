@@ -1,14 +1,16 @@
 """Converts step functions, which POT and SciPy use as quantile functions, to knots and values.
 
-In keras-dml a quantile function is linear between knots. A step then is a segment of width 0, so
-the distances of keras-dml are exact for step functions, too.
+In keras-dml, a quantile function is linear between knots. A step is a segment of width 0 between
+two equal knots. Therefore the distances of keras-dml are exact for step functions, too.
 """
 
 import numpy as np
 
 
 def cumulative(weights, count):
-    """Returns cumulative weights, which end at 1, shape `(count,)`. None means equal weights."""
+    """Returns cumulative weights that end at 1, shape `(count,)`. If `weights` is None, all weights
+    are equal.
+    """
     weights = np.ones(count) if weights is None else np.asarray(weights, np.float64)
     sums = np.cumsum(weights)
     return sums / sums[-1]

@@ -23,7 +23,9 @@ def numpy(tensor):
 
 
 def speech(rng, seconds, rate):
-    """Draws harmonics of changing loudness with little noise, in [-1, 1]."""
+    """Draws a signal in [-1, 1] that resembles speech: harmonics with changing loudness, and weak
+    noise.
+    """
     t = np.arange(round(seconds * rate)) / rate
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     return voice + rng.normal(scale=0.01, size=len(t))
@@ -39,9 +41,9 @@ def test_filters_on_slaneys_mel_axis():
 def test_filters_on_the_mel_axis_of_htk():
     """Tests that mel filters have the same edges as in librosa.
 
-    Triangles of keras-dml are straight on the mel axis, and triangles of librosa are straight in
-    hertz. All triangles are 0 at their edges and 1 at their peaks, and no weight differs by more
-    than 0.06.
+    The sides of the triangles are straight on the mel axis in keras-dml, and straight on the axis
+    in hertz in librosa. All triangles are 0 at their edges and 1 at their peaks, and no weight
+    differs by more than 0.06 between the libraries.
     """
     for rate, transform, bands in SETTINGS:
         low, high = 20.0, 0.475 * rate
@@ -92,9 +94,9 @@ def test_power_spectra(rng):
 def test_logarithms_of_mel_bands(rng):
     """Compares log-mel bands that are computed from librosa's spectra frame by frame.
 
-    Each frame has pre-emphasis, in which the first sample counts as its own predecessor, and a
-    Hamming window. The mean over frames is subtracted. librosa itself applies pre-emphasis to whole
-    recordings and does not subtract the mean.
+    Pre-emphasis is applied to each frame, where the predecessor of the first sample is the first
+    sample itself. Then a Hamming window is applied, and the mean over frames is subtracted. In
+    contrast, librosa applies pre-emphasis to whole recordings and does not subtract the mean.
     """
     rate, bands = 16000, 30
     audio = speech(rng, 0.3, rate)

@@ -31,7 +31,7 @@ def of_pot(x, y, p, x_weights=None, y_weights=None):
 
 
 def samples(rng):
-    """Draws a dict from names to pairs of samples."""
+    """Draws pairs of samples, and returns them as a dict with their names."""
     return {
         "equal lengths": rng.normal(size=(2, 9)),
         "unequal lengths": (rng.normal(size=7), rng.gamma(2, size=12)),
@@ -70,7 +70,9 @@ def test_distances_of_weighted_samples(rng, p):
 @pytest.mark.parametrize("p", ORDERS)
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_distance_matrices_of_embeddings(rng, dtype, p):
-    """Tests that the distances of several filters are added."""
+    """Tests that the distance between embeddings with several filters is the sum of the filters'
+    distances.
+    """
     x, y = rng.normal(size=(4, 3, 10)), rng.normal(size=(5, 3, 10))
     expected = [
         [sum(of_pot(a, b, p) for a, b in zip(first, second, strict=True)) for second in y]
@@ -101,9 +103,10 @@ def test_quantile_functions_of_recordings_are_interpolated():
 
 
 def test_interpolation_moves_a_distance_by_at_most_half_a_step_of_each_recording(rng):
-    """Tests that the distances by interpolation and by steps converge for longer recordings.
+    """Tests that distances with linear interpolation approach the distances of step functions for
+    longer recordings.
 
-    Linear interpolation differs from steps by `(max - min) / (2 steps)` on average.
+    A linear interpolation differs from a step function by `(max - min) / (2 steps)` on average.
     """
     for n, m in ((2, 2), (3, 7), (20, 30), (400, 500)):
         x, y = rng.normal(size=n), 0.5 + rng.normal(size=m)
@@ -115,9 +118,9 @@ def test_interpolation_moves_a_distance_by_at_most_half_a_step_of_each_recording
 
 
 def test_infinite_values_give_no_finite_distance():
-    """Tests that a recording with an infinite value has no embedding in keras-dml.
+    """Tests that a recording with an infinite value has an embedding of NaN in keras-dml.
 
-    POT and SciPy return inf or NaN for its distance.
+    POT and SciPy return inf or NaN for distances from this recording.
     """
     x, y = np.array([0.0, np.inf]), np.array([0.0, 1.0])
     with np.errstate(invalid="ignore"):
@@ -137,7 +140,8 @@ def objective(values, point, weights, p):
 def test_barycenters_reach_the_least_cost_of_pots_linear_program(rng, p, count):
     """Compares barycenters with POT's linear program, which is exact on a grid.
 
-    The samples are multiples of `count`, so that their means are on the grid.
+    The values of the samples are multiples of `count`, so that means of the samples are on the
+    grid.
     """
     grid = np.arange(0, 6 * count, dtype=float)
     values = np.sort(count * rng.integers(0, 6, size=(count, 4)), axis=1).astype(float)
@@ -186,7 +190,9 @@ def test_weighted_quadratic_barycenters_are_those_of_pots_free_support(rng):
 
 
 def test_a_mixture_is_as_far_from_a_sample_as_the_pooled_sample(rng):
-    """Tests that segments, weighted by their numbers of steps, give the whole recording."""
+    """Tests that a mixture of segments equals the whole recording if the segments are weighted by
+    their numbers of steps.
+    """
     segments, probe = [rng.normal(size=4), 3 + rng.normal(size=8)], rng.normal(size=5)
     knots = np.linspace(0, 1, 2001)
     values = [

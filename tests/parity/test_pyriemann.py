@@ -1,7 +1,7 @@
 """Compares SPD geometry, covariance estimators and the Riemannian potato with pyRiemann.
 
-pyRiemann computes in float64. In tests of float32, pyRiemann receives the rounded matrices, so that
-differences are errors of the computation and not of the input.
+pyRiemann computes in float64. When keras-dml is tested in float32, pyRiemann receives matrices that
+were rounded to float32, so that differences come from the computation and not from the input.
 """
 
 import itertools
@@ -45,7 +45,7 @@ def numpy(tensor):
 
 
 def root_of_traces(x, y):
-    """Returns the unit of a Bures-Wasserstein distance."""
+    """Returns the unit of a Bures-Wasserstein distance: the root of the sum of the traces."""
     return np.sqrt(np.trace(x, axis1=-2, axis2=-1) + np.trace(y, axis1=-2, axis2=-1))
 
 
@@ -97,8 +97,8 @@ def test_the_distance_and_gradient_of_diagonal_matrices_far_apart():
 def test_nearest_neighbors_of_short_recordings(rng):
     """Tests rectified covariances of recordings with fewer steps than channels, in float32.
 
-    The smallest eigenvalues of two recordings have different directions. Therefore the eigenvalues
-    of a pair span nine orders of magnitude.
+    The smallest eigenvalues of two recordings have different directions. Therefore the generalized
+    eigenvalues of a pair span nine orders of magnitude.
     """
     signals = (rng.normal(size=(24, 6, 8)) * np.linspace(0.5, 2, 8)).astype("float32")
     x = numpy(ReEig()(Covariance()(signals)))
@@ -164,14 +164,15 @@ def test_maps_that_leave_distances_unchanged(rng):
 def average_referenced(rng, count, channels=8, steps=200):
     """Draws covariances of signals minus the mean of their channels.
 
-    The covariances are singular except for rounding.
+    In exact arithmetic, the covariances would be singular.
     """
     signals = rng.normal(size=(count, steps, channels)) * rng.uniform(0.5, 3, (count, 1, channels))
     signals -= signals.mean(axis=2, keepdims=True)
     return np.swapaxes(signals, 1, 2) @ signals / steps
 
 
-# Basis of the range of covariances of signals whose channels sum to 0.
+# Basis of the vectors that sum to 0. It spans the range of covariance matrices if the channels of a
+# signal sum to 0.
 COMMON_RANGE = np.linalg.svd(np.eye(8) - 1 / 8)[0][:, :7]
 
 
@@ -213,9 +214,10 @@ def test_affine_invariant_distances_of_singular_matrices(rng, dtype):
 
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_bures_wasserstein_distances_of_singular_matrices(rng, dtype):
-    """Compares a distance of semidefinite matrices with pyRiemann's distance in their common range.
+    """Compares the distance between semidefinite matrices with pyRiemann's distance after a
+    projection onto the common range of the matrices.
 
-    In the common range the matrices are definite.
+    In the common range, the matrices are definite.
     """
     x, y = (average_referenced(rng, 12) for _ in range(2))
     expected = distance(in_common_range(x), in_common_range(y), metric="wasserstein")
@@ -360,7 +362,7 @@ def test_covariance_matrices_of_any_length_and_unit(rng, estimator):
         for layer, scale in itertools.product(layers, (1e-15, 1e-11, 1, 1e10)):
             dtype = layer.compute_dtype
             scaled = (scale * x).astype(dtype)
-            # In these units all values are far inside the float64 range.
+            # In the following units, all values are far inside the float64 range.
             expected = ESTIMATORS[estimator](np.swapaxes(scaled.astype("float64") / scale, 1, 2))
             result = numpy(layer(scaled)).astype("float64")
             unit = 1 if estimator == "trace_normalized" else scale**2
@@ -394,9 +396,10 @@ def test_potatoes_at_several_thresholds(rng):
 
 
 def test_labels_mark_artifacts(rng):
-    """Tests labels, in which 1 means clean and 0 means artifact, as in pyRiemann.
+    """Tests a fit with labels.
 
-    Matrices with label 0 are not used by the fit.
+    As in pyRiemann, 1 means clean and 0 means artifact, and the fit does not use matrices with
+    label 0.
     """
     x, probes = windows(rng, 40), windows(rng, 20, artifacts=3)
     y = np.ones(40, int)
@@ -432,7 +435,9 @@ def test_weights_of_matrices_move_the_center(rng):
 
 @pytest.mark.parametrize("spread", [1e-2, 4e-5, 4e-6])
 def test_windows_that_hardly_differ(rng, spread):
-    """Tests distances of 1e-6, which are far larger than rounding errors of float64."""
+    """Tests matrices whose distances are only 1e-6, which is still much larger than the rounding
+    errors of float64.
+    """
     base = windows(rng, 1)[0]
     noise = rng.normal(size=(31, 4, 4))
     noise = (noise + np.swapaxes(noise, 1, 2)) / 2
@@ -447,8 +452,8 @@ def test_windows_that_hardly_differ(rng, spread):
 def test_partial_fit_moves_the_center_as_pyriemann_does(rng):
     """Tests that centers agree after an update with one clean matrix.
 
-    Mean and standard deviation of the distances differ, because pyRiemann measures the matrix after
-    updating the center (`tests/test_potato.py`).
+    The mean and the standard deviation of the distances differ from pyRiemann, because pyRiemann
+    measures the matrix after updating the center (`tests/test_potato.py`).
     """
     x, matrix = windows(rng, 30), windows(rng, 1)
     ours, reference = Potato(9.0, update_rate=0.1).fit(x), PyRiemannPotato(threshold=9.0).fit(x)

@@ -32,14 +32,14 @@ MARGINS = (0.2, 1.0, 3.0)
 
 
 def euclidean(power=1):
-    """Returns a distance of pytorch-metric-learning that does not normalize vectors."""
+    """Returns a Euclidean distance of pytorch-metric-learning that does not normalize vectors."""
     return LpDistance(normalize_embeddings=False, p=2, power=power)
 
 
 def batches(rng):
-    """Draws a dict from names to embeddings and labels.
+    """Draws batches, and returns a dict from names to embeddings and labels.
 
-    The batches are balanced, uneven, or have a class with a single row.
+    One batch is balanced, one batch is uneven, and one batch has a class with a single row.
     """
     return {
         "balanced": (rng.normal(size=(12, 5)), np.repeat([0, 1, 2, 3], 3)),
@@ -70,8 +70,8 @@ def assert_equal_losses(ours, reference, embeddings, labels, case):
 def test_contrastive(rng):
     """Compares contrastive losses, which have different definitions.
 
-    pytorch-metric-learning adds the means over positive and over negative pairs, without squares.
-    keras-dml computes half the mean of all squares.
+    pytorch-metric-learning adds the mean over positive pairs and the mean over negative pairs,
+    without squares. keras-dml computes half of the mean of the squares over all pairs.
     """
     for name, (embeddings, labels) in batches(rng).items():
         for margin in MARGINS:
@@ -100,9 +100,8 @@ def test_triplets_of_all_kinds(rng):
 
 
 def test_hard_triplets(rng):
-    """Compares hard mining for batches in which rows have no positive.
-
-    pytorch-metric-learning leaves out such rows, and keras-dml counts them with the value 0.
+    """Compares hard mining for batches in which some rows have no positive. pytorch-metric-learning
+    leaves these rows out of the mean, and keras-dml counts them with the value 0.
     """
     for name, (embeddings, labels) in batches(rng).items():
         _, members = np.unique(labels, return_inverse=True)
@@ -124,7 +123,7 @@ def test_hard_triplets(rng):
 
 
 def nearest_negatives(triplets, table):
-    """Selects, for each anchor and positive, the triplet with the nearest negative."""
+    """Selects, for each pair of anchor and positive, the triplet with the nearest negative."""
     best = {}
     for anchor, positive, negative in zip(*(part.tolist() for part in triplets), strict=True):
         pair = anchor, positive
@@ -135,10 +134,11 @@ def nearest_negatives(triplets, table):
 
 
 def test_semi_hard_triplets(rng):
-    """Compares semi-hard mining with the nearest negatives among all semi-hard triplets.
+    """Compares the loss with semi-hard mining.
 
-    The miner of pytorch-metric-learning returns all semi-hard triplets. Schroff2015 uses the
-    nearest negative of each pair.
+    The miner of pytorch-metric-learning returns all semi-hard triplets, whereas Schroff2015 uses
+    only the nearest negative of each pair. Therefore the test selects the nearest negatives from
+    the triplets of the miner.
     """
     for name, (embeddings, labels) in batches(rng).items():
         for margin in (1.0, 4.0):
@@ -171,7 +171,9 @@ def test_lifted_structure(rng):
 
 
 def test_n_pairs(rng):
-    """Tests batches with one pair per class, the only batches that `NPairLoss` accepts."""
+    """Compares the N-pair loss for batches with one pair per class, because `NPairLoss` accepts
+    only these batches.
+    """
     labels = np.array([3, 0, 7, 0, 3, 7, 9, 9])
     for length in (0.1, 1.0, 5.0):
         embeddings = length * rng.normal(size=(8, 4))
@@ -239,7 +241,9 @@ def test_batches_without_a_pair_cost_nothing_and_move_nothing(rng):
 
 
 def test_figures_of_retrieval(rng):
-    """Compares retrieval figures, in which each query is ranked against the rest of the batch."""
+    """Compares retrieval figures. Each row of the batch is a query, and the other rows are the
+    gallery.
+    """
     figures = ("precision_at_1", "r_precision", "mean_average_precision_at_r")
     calculator = AccuracyCalculator(
         include=figures,

@@ -25,7 +25,7 @@ def numpy(tensor):
 
 
 def trials(rng, decimals, genuine=40, imposter=60):
-    """Draws scores of trials. If the scores are rounded to few decimals, many scores are tied."""
+    """Draws scores of trials. With few decimals, many scores are tied."""
     scores = np.concatenate([rng.normal(0, 1, genuine), rng.normal(1, 1, imposter)])
     return np.round(scores, decimals), np.arange(genuine + imposter) < genuine
 
@@ -107,7 +107,9 @@ def test_scores_that_are_not_finite_are_refused_on_both_sides(rng):
 
 
 def test_one_kind_of_trial_has_no_area():
-    """Tests that trials of one kind raise an error. scikit-learn warns and returns NaN."""
+    """Tests that an error is raised if all trials are genuine or all are imposter trials. In this
+    case, scikit-learn warns and returns NaN.
+    """
     scores, labels = np.arange(4.0), np.ones(4, bool)
     with pytest.warns(metrics._ranking.UndefinedMetricWarning):
         assert np.isnan(metrics.roc_auc_score(labels, scores))
@@ -149,8 +151,8 @@ def test_recall_at_one_is_the_accuracy_of_the_nearest_neighbor(rng):
 def test_precision_at_r_and_average_precision(rng):
     """Compares R-precision with scikit-learn's precision of the R nearest neighbors.
 
-    MAP@R ignores ranks beyond R, so it is at most the mean average precision. The two figures are 1
-    only for perfect rankings.
+    MAP@R ignores ranks beyond R, so it is at most the mean average precision. MAP@R and average
+    precision are 1 only for perfect rankings.
     """
     for spread in (0.01, 0.8, 5.0):
         points, labels = clusters_of_points(rng, 4, 5, spread=spread)
@@ -210,10 +212,10 @@ def test_neither_names_nor_numbers_of_classes_matter(rng):
 
 
 def euclidean(x, y):
-    """Tests that Euclidean distances are computed from differences.
+    """Computes Euclidean distances from differences of vectors, with scikit-learn.
 
-    The default of scikit-learn uses products. It returns 4e-5 for equal rows at a distance of 1,000
-    from the origin.
+    By default, scikit-learn computes them from products, and returns 4e-5 for equal rows at a
+    distance of 1,000 from the origin.
     """
     return metrics.pairwise_distances(x, y, metric="minkowski", p=2)
 
@@ -233,9 +235,9 @@ def test_distances_of_vectors(rng):
 
 
 def test_many_vectors_far_from_zero_keep_their_distances(rng):
-    """Tests large sets, whose distances are computed from products after subtracting the mean.
+    """Tests large sets of vectors, whose distances are computed from products.
 
-    Without this subtraction, the products would suffer from cancellation.
+    The mean is subtracted first. Otherwise the products would suffer from cancellation.
     """
     x = 1e4 + rng.normal(size=(400, 300))
     y = np.concatenate([x[:100], 1e4 + rng.normal(size=(300, 300))])
@@ -285,7 +287,9 @@ def test_clusters_of_embeddings(rng):
 
 @pytest.mark.parametrize("features", [5, 40])
 def test_linear_discriminants(rng, features):
-    """Tests that kernel and bias equal scaling, components and shrunk discriminants in sequence."""
+    """Tests that applying kernel and bias equals three steps of scikit-learn in sequence: scaling,
+    principal components and discriminants with shrinkage.
+    """
     points, people = clusters_of_points(rng, 5, 12, features)
     scaled = StandardScaler().fit_transform(points)
     components = PCA(svd_solver="full").fit_transform(scaled)
@@ -309,7 +313,7 @@ def test_features_that_do_not_vary_take_no_discriminant(rng):
     scikit-learn ranks such directions above weak discriminants, because its shrunk total covariance
     and its shrunk within-class covariance differ in these directions. With five features without
     variance, five of eight discriminants of scikit-learn were 0. If there are more features than
-    windows, there is one such direction, too.
+    windows, one direction also has no variance.
     """
     people = np.repeat(np.arange(12), 10)
     strengths = np.linspace(0.3, 1.5, 8)

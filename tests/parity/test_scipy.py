@@ -65,7 +65,9 @@ def test_quantile_functions_between_knots(rng):
 
 
 def test_divergences_of_histograms(rng):
-    """Spreads the mass of each cell evenly over a width of 1, so that only the masses matter."""
+    """Compares divergences between histograms. The mass of each cell is spread evenly over a width
+    of 1, so that only the masses matter.
+    """
     p, q = rng.dirichlet(np.ones(5), size=2)
     edges = np.arange(6.0)
     knots = np.union1d(np.cumsum(p)[:-1], np.cumsum(q)[:-1])
@@ -92,7 +94,9 @@ def test_clopper_pearson_intervals_of_false_accept_rates():
 
 
 def test_the_parts_of_korn_and_graubards_number_of_pairs():
-    """Computes the number of independent pairs step by step with SciPy's distributions."""
+    """Tests the number of independent pairs, which the test computes step by step with SciPy's
+    distributions.
+    """
     scores, people = claims(np.random.default_rng(3), 20, 0.3)
     threshold = float(np.quantile(scores, 0.1))
     result = evaluation.false_accepts(scores, people, threshold)
@@ -156,7 +160,9 @@ def test_the_area_under_the_curve_is_that_of_mann_and_whitney(rng):
 
 
 def logm(x):
-    """Computes SciPy's logarithm without the warning that a residual of 1e-13 may be inaccurate."""
+    """Computes SciPy's matrix logarithm, and suppresses the warning that a result with a residual
+    of 1e-13 may be inaccurate.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "logm result may be inaccurate")
         return scipy.linalg.logm(x)
@@ -243,7 +249,8 @@ def test_power_spectra_of_any_length(rng):
 def test_a_periodogram_is_the_power_spectrum_in_units_of_density(rng):
     """Compares power spectra with SciPy.
 
-    SciPy counts each frequency twice, except 0 and, for even lengths, half the sample rate.
+    SciPy doubles the power at each frequency, except at 0 and, for even lengths, at half the sample
+    rate.
     """
     rate = 100.0
     for samples in (50, 51):

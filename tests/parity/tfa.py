@@ -42,7 +42,9 @@ TFA = Library(
 
 
 def environment(library, folder, python):
-    """Returns the interpreter of an environment with the library, which is built if needed."""
+    """Returns the interpreter of an environment that contains the library. The environment is built
+    if it does not exist.
+    """
     result = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not result.exists():
         print(f"Building an environment of {library.title} in {folder}", file=sys.stderr)
@@ -65,7 +67,9 @@ def values(library, interpreter):
 
 
 def differences(old, new, path):
-    """Lists, one line each, the places where two documents differ by more than float32 rounding."""
+    """Lists the places where two documents differ by more than float32 rounding, with one line per
+    place.
+    """
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         return [line for key in old for line in differences(old[key], new[key], f"{path}.{key}")]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):

@@ -1,8 +1,8 @@
 """Calls TensorFlow Addons and prints values and gradients as JSON, for `tfa.py`.
 
-The script runs in the environment of TensorFlow Addons (Keras 2), never in that of the tests.
-Values are float32, because `pairwise_distance` of TensorFlow Addons refuses float64. Gradients are
-computed for the sum of the values.
+The script runs in the environment of TensorFlow Addons (Keras 2), and never in the environment of
+the tests. Values are float32, because `pairwise_distance` of TensorFlow Addons refuses float64.
+Gradients are computed for the sum of the values.
 """
 
 import json
@@ -39,7 +39,9 @@ BATCHES = {  # from the names of embeddings and labels to a note about this batc
 
 
 def arrays():
-    """Draws a dict from names to inputs. The file depends on the order of the draws."""
+    """Draws inputs and returns them in a dict with their names. If the order of the draws changes,
+    the values in the golden file change.
+    """
     rng = np.random.default_rng(20240531)
 
     def normal(*shape):
@@ -93,7 +95,7 @@ class Cases:
     def add(self, name, function, inputs, note=None, wrt=None, **args):
         """Calls `function(**arrays, **args)` and computes its gradient.
 
-        The gradient is with respect to the arrays in `wrt`, or by default to the last array.
+        The gradient is with respect to the arrays in `wrt`. Default: the last array.
         """
         wrt = next(reversed(inputs)) if wrt is None else wrt
         given = {key: tf.constant(self.inputs[source]) for key, source in inputs.items()}

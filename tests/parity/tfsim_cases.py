@@ -1,6 +1,7 @@
 """Calls TensorFlow Similarity and prints values and gradients as JSON, for `tfsim.py`.
 
-The script runs in the environment of TensorFlow Similarity (Keras 2), never in that of the tests.
+The script runs in the environment of TensorFlow Similarity (Keras 2), and never in the environment
+of the tests.
 """
 
 import contextlib

@@ -77,4 +77,4 @@ def test_regions_are_drawn_and_an_empty_explanation_has_a_title():
     figure = reports.explanation(removed(regions={"rows 0 to 5, columns 0 to 5 of a": 0.2}))
     assert [text_of(axes) for axes in figure.axes] == ["largest regions"]
     nothing = removed(timelines={"probe": Timeline(RECORDING, np.zeros(40), 0, 0, ((0, 40),))})
-    assert "No moment" in reports.explanation(nothing)._suptitle.get_text()
+    assert "No single moment" in reports.explanation(nothing)._suptitle.get_text()

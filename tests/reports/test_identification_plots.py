@@ -41,7 +41,7 @@ def test_a_person_looks_the_same_in_all_rows_and_the_nearest_is_filled():
 
 
 def test_the_title_counts_and_may_be_given(tmp_path):
-    assert "1 of 2 recordings are of somebody enrolled, 1 of strangers" in _title(TWO)
+    assert "1 of 2 recordings are from enrolled people, and 1 are from strangers" in _title(TWO)
     assert reports.identifications(TWO, title="Hello")._suptitle.get_text() == "Hello"
     png, svg = reports.save(reports.identifications(TWO, caption="Walks."), tmp_path / "who")
     assert png.stat().st_size > 1000 and svg.exists()
