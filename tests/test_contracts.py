@@ -401,15 +401,24 @@ def test_every_public_name_has_a_case(package, cases):
 # On JAX each of these checks compiles all cases once more, and what it checks is written in Python.
 SLOW_ON_JAX = (
     contracts.configuration_rebuilds_it,
+    contracts.keras_file_rebuilds_it,
     contracts.one_recording_is_a_batch,
     contracts.no_recordings_give_an_empty_batch,
     contracts.loss_configuration_rebuilds_it,
+    contracts.loss_survives_a_keras_file,
+    contracts.loss_of_a_single_pair_is_finite,
 )
+# Files of these networks train on by default: a loss on embeddings, and a loss with a head.
+TRAINED = ("GradCache", "PrototypicalClassifier")
 
 
 def marked(case, check):
-    """Returns the parameters of a test, marked if the check is slow on JAX."""
-    return pytest.param(case, check, marks=[pytest.mark.slow_on_jax] * (check in SLOW_ON_JAX))
+    """Returns the parameters of a test, marked if the check is slow."""
+    trains = check is contracts.loaded_model_trains_on_like_the_original
+    slow = trains and case.loss is not None and case.name not in TRAINED
+    slow = slow or check is contracts.keras_file_rebuilds_layers_and_weights
+    marks = [pytest.mark.slow] * slow + [pytest.mark.slow_on_jax] * (trains or check in SLOW_ON_JAX)
+    return pytest.param(case, check, marks=marks)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_what_is_no_distance_is_refused_with_its_type(thing):
         distances.get(thing)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", [1, 2])
 def test_wasserstein_reads_values_and_knots_from_the_embeddings(rng, p):
     x, y = embeddings(rng, 4, power=1.7), embeddings(rng, 2, power=1.7)
@@ -81,6 +82,7 @@ def test_wasserstein_reads_values_and_knots_from_the_embeddings(rng, p):
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_embeddings_of_a_layer_are_at_distance_zero_from_themselves(rng):
     x = QuantileLayer(4)(rng.normal(size=(3, 20, 2)).astype("float32"))
     assert (np.diag(numpy(distances.Wasserstein()(x, x))) == 0).all()
@@ -183,6 +185,7 @@ def test_spd_matrices_that_are_not_square_or_of_other_sizes_are_refused(name):
         distances.get(name)(np.eye(3)[None], np.eye(4)[None])
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("spectrum", [[-0.1, 1, 2], [0, 1, 2]])
 @pytest.mark.parametrize("side", ["x", "y"])
 @pytest.mark.parametrize("name", ["affine_invariant", "stein"])
@@ -217,6 +220,7 @@ def test_bures_wasserstein_compares_the_positive_part_of_an_indefinite_matrix(rn
     np.testing.assert_allclose(distance(**sides), distance(**parts), rtol=1e-7)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "name, side",
     [
@@ -234,6 +238,7 @@ def test_a_singular_matrix_is_not_refused_for_a_nan_beside_it(rng, name, side):
     assert np.isfinite(result[:2]).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", OF_SPD)
 def test_a_matrix_that_is_not_finite_keeps_its_nan(rng, name):
     x, y = matrices.spd(rng, 2, 3), matrices.spd(rng, 2, 3)
@@ -442,6 +447,7 @@ EACH = [
 each = pytest.mark.parametrize("distance", EACH, ids=lambda d: d.name)
 
 
+@pytest.mark.slow_on_jax
 @each
 def test_the_wider_type_wins(rng, distance):
     x, y = (spd_or_vectors(distance.name, rng, rows) for rows in (3, 2))
@@ -497,6 +503,7 @@ def test_lower_bounds_are_not_above_the_distance(rng, distance):
     assert (result <= exact * (1 + 1e-4)).all() and (result > 0.2 * exact).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ["cosine", "euclidean", "log_euclidean", "wasserstein"])
 def test_vectors_of_an_index_rank_as_the_distance_does(rng, name):
     distance = distances.get(name)
@@ -540,6 +547,7 @@ DECLARED = {
 }
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name, kind", KINDS.items())
 def test_declared_means_and_parts_agree_with_the_distance(rng, name, kind):
     distance = kind()

@@ -85,7 +85,10 @@ def test_docstring_examples(name):
     assert doctest.testmod(module, extraglobs=given, optionflags=FLAGS).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", INDEX, DEVICES])
+SLOW_PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in (INDEX, DEVICES)]
+
+
+@pytest.mark.parametrize("page", ["README.md", *SLOW_PAGES])
 def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     """Tests that the examples of a page run as one program in an empty folder. Each example must
     print something, and the output must match the comments."""

@@ -80,6 +80,7 @@ for area, names in json.load(sys.stdin).items():
 """
 
 
+@pytest.mark.slow
 def test_every_listed_name_loads_without_another_import():
     """Tests that every name in the index loads after `import keras_dml` alone. The test imports
     `keras_dml` anew for each area of the index, in one process in which Keras stays imported."""
@@ -161,7 +162,7 @@ def start(code, level=None, backend="tensorflow"):
     return done.stderr
 
 
-@pytest.mark.parametrize("level", [None, "2"])
+@pytest.mark.parametrize("level", [None, pytest.param("2", marks=pytest.mark.slow)])
 def test_the_backend_starts_without_notes(level):
     assert start("import keras_dml.layers", level) == ""
 
@@ -179,6 +180,7 @@ def test_other_lines_of_the_start_are_passed_on():
     assert shown == ["oneDNN custom operations are on. You", "No GPU was found."]
 
 
+@pytest.mark.slow
 def test_keras_reads_a_file_once_the_classes_are_registered(tmp_path):
     """Tests that Keras can load a model file after the classes are registered. `import keras_dml`
     does not register any class. `zoo.load` with a path registers all classes."""

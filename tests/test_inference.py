@@ -97,6 +97,7 @@ def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_or
     np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
     shapes = []
 
@@ -161,6 +162,7 @@ def test_where_padding_counts_only_equal_lengths_share_a_batch(rng, make):
     np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_a_model_that_was_trained_is_tried_again(rng):
     """Tests that a model is checked again after training. A normalization over time has no effect
     while its scale is 0, so padding seems harmless before training."""
@@ -173,6 +175,7 @@ def test_a_model_that_was_trained_is_tried_again(rng):
     np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_one_long_recording_does_not_stretch_the_others(rng):
     shapes = []
 
@@ -207,6 +210,7 @@ def test_recordings_one_by_one_are_filled_up_to_few_lengths(rng):
     np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_filters_of_warnings_stay_as_they_are(rng):
     before = list(warnings.filters)
     model, signals = ours(), recordings(rng)
@@ -229,6 +233,7 @@ def test_there_are_at_most_eight_padded_lengths_an_octave():
     assert len({_batches.padded_length(length) for length in range(512, 1024)}) <= 9
 
 
+@pytest.mark.slow_on_jax
 def test_anything_like_arrays_will_do(rng):
     model, signals = ours(), recordings(rng, [9, 9])
     expected = embed(model, signals)
@@ -312,6 +317,7 @@ def test_what_is_no_real_number_is_refused_with_its_place(bad, message):
         embed(ours(), [np.zeros((9, CHANNELS)), bad])
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("bad", [1e38, -1e38])
 def test_an_embedding_that_is_not_finite_is_refused_with_its_place(rng, bad):
     signals = recordings(rng, [9, 9, 9])
@@ -371,6 +377,7 @@ def test_a_single_recording_that_is_not_in_a_list_is_answered_with_what_to_do(rn
         embed(ours(), recordings(rng)[0])
 
 
+@pytest.mark.slow_on_jax
 def test_a_model_of_fixed_length_takes_that_length_only(rng):
     model = network(layers.MaskedConv1D(4, 3), layers.QuantileLayer(3), time=9)
     assert embed(model, recordings(rng, [9, 9, 9]), batch_size=2).shape == (3, 5, 5)
@@ -398,6 +405,7 @@ def matrices(rng, count=4):
     return [np.cov(signal, rowvar=False) for signal in rng.normal(size=(count, 9, 3))]
 
 
+@pytest.mark.slow_on_jax
 def test_a_model_that_begins_with_a_layer_on_matrices_takes_matrices(rng):
     model, given = of_matrices(), matrices(rng)
     result = embed(model, given, batch_size=3)
@@ -509,6 +517,7 @@ def test_sound_of_another_rate_is_refused(rng):
 # ---- classifiers ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_of_a_classifier_the_encoder_embeds_and_the_similarity_tells_distances(rng):
     model, given = of_images(), images(rng)
     classifier = models.PrototypicalClassifier(model, 2, hidden=4)
@@ -525,6 +534,7 @@ def test_of_a_classifier_the_encoder_embeds_and_the_similarity_tells_distances(r
 # ---- distance ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("make", [ours, nested])
 def test_distances_are_those_of_the_models_head_however_they_are_cut(rng, make):
     model, signals = make(), recordings(rng)
@@ -539,6 +549,7 @@ def test_distances_are_those_of_the_models_head_however_they_are_cut(rng, make):
         np.testing.assert_allclose(cut, whole, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_rows_and_columns_are_cut_to_blocks(rng):
     seen = []
 

@@ -32,6 +32,7 @@ def run_json(command, *words):
     return json.loads(out)
 
 
+@pytest.mark.slow
 def test_compare_prints_the_model_distance_and_the_card_thresholds(command, utterances):
     result = run_json(command, *utterances, "--model", "vowels_qp_wl")
     model = zoo.load("vowels_qp_wl")
@@ -66,6 +67,7 @@ def test_thresholds_of_every_zoo_card_can_be_printed():
             assert cells[1:3] == ("accepted", f"{100 * row['far']:g} %"), card["name"]
 
 
+@pytest.mark.slow
 def test_cosine_distances_are_printed_as_closeness(command, tmp_path):
     card = zoo.card("gait_lda")
     assert card["embedding"]["distance"] == "cosine"
@@ -80,6 +82,7 @@ def test_cosine_distances_are_printed_as_closeness(command, tmp_path):
     assert out.startswith("closeness ") and "-0." not in out
 
 
+@pytest.mark.slow
 def test_a_model_without_a_card_gives_only_the_distance(command, tmp_path):
     signal = keras.Input((None, 2))
     inputs = InputContract(["x", "y"], "g", 50, min_steps=10, max_steps=100)(signal)
@@ -94,6 +97,7 @@ def test_a_model_without_a_card_gives_only_the_distance(command, tmp_path):
     assert code == 0 and "no threshold" in out
 
 
+@pytest.mark.slow
 def test_invalid_recordings_are_refused(command, utterances, tmp_path):
     a, b = utterances
     wrong = tmp_path / "wrong.csv"

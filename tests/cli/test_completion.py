@@ -58,6 +58,7 @@ def test_commands_and_names_of_models_are_completed(zoo_folder):
     assert "vowels_qp_wl" not in complete("keras-dml card g", **zoo)
 
 
+@pytest.mark.slow
 def test_paths_are_completed(tmp_path):
     (tmp_path / "walks").mkdir()
     (tmp_path / "walks.npz").touch()
@@ -77,6 +78,7 @@ def test_path_completion_uses_the_typed_folder(tmp_path, monkeypatch):
     assert _completion.complete_models("model") == ["model.keras"]
 
 
+@pytest.mark.slow
 def test_names_of_enrolled_people_are_completed(tmp_path):
     with contextlib.closing(Records(tmp_path / "family.db")) as store:
         for name in ("alice", "alan", "bob"):
@@ -87,6 +89,7 @@ def test_names_of_enrolled_people_are_completed(tmp_path):
     assert not (tmp_path / "gone.db").exists()
 
 
+@pytest.mark.slow
 def test_an_option_installs_completion(tmp_path):
     named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # no shell runs the test
     done = subprocess.run(
@@ -101,6 +104,7 @@ def test_an_option_installs_completion(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=" ".join)
 def test_examples_of_help_pages_run(command, zoo_folder, monkeypatch, page):
     """An exception replaces the work of the command, because other tests run the command."""

@@ -76,6 +76,7 @@ def nearest():
     return result
 
 
+@pytest.mark.slow
 def test_decisions_follow_from_distances_and_the_card_threshold(figures, nearest):
     (limit,) = (
         row["value"] for row in zoo.card(MODEL)["thresholds"] if row["far"] == figures["far"]
@@ -92,6 +93,7 @@ def test_decisions_follow_from_distances_and_the_card_threshold(figures, nearest
         assert person == (best if scores[best] <= limit else None)
 
 
+@pytest.mark.slow_on_jax
 def test_counts_agree_with_the_decisions(demo_run, figures):
     claims = [(claim["of"] == claim["claim"], claim["accepted"]) for claim in figures["claims"]]
     owners = {file: pathlib.Path(file).name[:3] for file in figures["identified"]}
@@ -164,6 +166,7 @@ def test_people_are_enrolled_and_each_decision_is_printed(demo_run):
             assert re.search("(: right|: wrong)$", answer), answer
 
 
+@pytest.mark.slow
 def test_the_printed_commands_give_the_printed_decisions(demo_run, figures, command, monkeypatch):
     monkeypatch.chdir(demo_run[1])
     accepted = {(claim["file"], claim["claim"]): claim["accepted"] for claim in figures["claims"]}
@@ -214,6 +217,7 @@ def test_the_demo_prints_no_embeddings(demo_run):
     assert (out / "walkers.db").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not tensorflow.is_backend(), reason="TensorFlow writes the file")
 def test_the_device_file_answers_like_keras(demo_run, figures):
     paths = sorted((demo_run[1] / "recordings/new").glob("*.csv"))[:3]
@@ -252,6 +256,7 @@ def test_the_demo_writes_into_a_folder_of_its_name(command, folders, tmp_path, m
     assert folders == ["keras-dml-demo", "a"]
 
 
+@pytest.mark.slow
 def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
     (zoo_folder / MODEL / "model.keras").write_bytes(b"PK")
     code, _, err = command("demo", "--out", tmp_path / "demo")

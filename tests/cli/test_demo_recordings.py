@@ -55,6 +55,7 @@ def walking(run):
     return run.activity == sp_sw_har.ACTIVITIES.index("WALKING")
 
 
+@pytest.mark.slow
 def test_the_walks_of_the_package_equal_the_archive(runs):
     """The walks in the package are the walking parts of the archive's files, without turns."""
     count = 0
@@ -72,6 +73,7 @@ def test_the_walks_of_the_package_equal_the_archive(runs):
     assert count == len(list(_demo.WALKS.rglob("*.csv"))) == 39
 
 
+@pytest.mark.slow
 def test_the_demo_states_the_rates_of_all_choices_of_people(runs, tmp_path):
     """Computes the rates for all choices of three people and a stranger.
 

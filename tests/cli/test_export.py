@@ -40,6 +40,7 @@ def test_a_written_file_computes_embeddings(command, zoo_folder, tmp_path, rng):
     assert np.isfinite(litert.embed(file, recordings)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
@@ -53,6 +54,7 @@ def test_the_quantization_is_passed_to_the_exporter(command, zoo_folder, calls, 
     assert calls == [("tflite", pathlib.Path("gait_qp_wl.tflite"), expected, None)]
 
 
+@pytest.mark.slow
 def test_int8_takes_recordings(command, zoo_folder, calls, tmp_path):
     np.savez(tmp_path / "walks.npz", np.zeros((5, 6)), np.ones((7, 6)))
     options = ["--quantization", "int8", "--representative", tmp_path / "walks.npz"]
@@ -68,6 +70,7 @@ def test_int8_without_recordings_is_refused(command, zoo_folder):
     assert "int8 needs --representative FILE.npz" in err and "representative=" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "told"),
     [
@@ -106,6 +109,7 @@ def test_files_that_are_not_npz_are_refused(command, zoo_folder, calls, tmp_path
     assert "walks.npz is not an .npz file of recordings" in err
 
 
+@pytest.mark.slow
 def test_a_saved_model_has_no_quantization(command, zoo_folder, calls):
     words = ["export", "gait_qp_wl", "--to", "savedmodel"]
     assert command(*words)[0] == 0
@@ -115,6 +119,7 @@ def test_a_saved_model_has_no_quantization(command, zoo_folder, calls):
     assert "float32" in err
 
 
+@pytest.mark.slow
 def test_a_model_file_is_exported_by_its_path(command, zoo_folder, calls):
     file = zoo_folder / "gait_qp_wl" / "model.keras"
     code, out, _ = command("export", file, "--to", "tflite", "--json")

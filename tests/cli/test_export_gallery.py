@@ -50,6 +50,7 @@ def test_a_gallery_is_written_for_a_device(command, family, calls, options, expe
     assert f"python {expected[0]}/decide.py RECORDING.npy" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_json_contains_the_same_figures(command, family, calls):
     out = command("export", family, "--to", "tflite", "--json")[1]
     result = json.loads(out)
@@ -57,6 +58,7 @@ def test_json_contains_the_same_figures(command, family, calls):
     assert (result["people"], result["far"], result["threshold"]) == (1, 0.01, 9.5)
 
 
+@pytest.mark.slow
 def test_options_that_do_not_apply_to_galleries_are_wrong_use(command, family, calls):
     code, _, err = command("export", family, "--to", "savedmodel")
     assert code == 2 and "--to tflite" in err
@@ -69,6 +71,7 @@ def test_options_that_do_not_apply_to_galleries_are_wrong_use(command, family, c
         assert code == 2 and "--quantization" in err
 
 
+@pytest.mark.slow
 def test_templates_are_written_to_a_file_named_after_the_gallery(
     command, family, monkeypatch, tmp_path
 ):
@@ -78,6 +81,7 @@ def test_templates_are_written_to_a_file_named_after_the_gallery(
         assert file["people"].tolist() == ["alice"]
 
 
+@pytest.mark.slow
 def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", family, "--to", "tflite")
@@ -86,6 +90,7 @@ def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, 
     assert not (tmp_path / "family_device").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_model_is_exported_by_its_path(command, zoo_folder, monkeypatch):
     from keras_dml import export
 

@@ -114,6 +114,7 @@ def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, t
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_is_given_twice_counts_once(command, model, walks, tmp_path):
     db = tmp_path / "family.db"
     first, second = walks.file("alice", "1.csv"), walks.file("alice", "2.csv")
@@ -130,6 +131,7 @@ def test_a_file_that_is_given_twice_counts_once(command, model, walks, tmp_path)
     assert code == 2 and "'alice'" in out and "'bob'" in out
 
 
+@pytest.mark.slow
 def test_a_tree_of_people_is_enrolled(command, model, walks, tmp_path):
     root, db = walks.folder(["alice", "bob", "carol"], "people", count=3), tmp_path / "family.db"
     for i in range(2):
@@ -165,6 +167,7 @@ def test_a_person_whose_name_is_refused_does_not_lose_the_others(command, model,
     assert "'bob'" in reason
 
 
+@pytest.mark.slow
 def test_a_table_of_people_is_enrolled(command, model, walks, tmp_path):
     root, db = walks.folder(NAMES), tmp_path / "family.db"
     lines = [f"walks/{name}/0.csv,{name}" for name in NAMES]
@@ -185,6 +188,7 @@ def test_a_table_of_people_is_enrolled(command, model, walks, tmp_path):
     assert command("enroll", tmp_path / "b.db", root, "--model", model)[0] == 2
 
 
+@pytest.mark.slow
 def test_recordings_of_one_day_are_noted(command, model, walks, tmp_path, notes):
     def noted():
         messages = [note for note in notes if "on one day" in note]
@@ -214,6 +218,7 @@ def test_recordings_of_one_day_are_noted(command, model, walks, tmp_path, notes)
     assert "'carol'" in note and "2 of 3 people" in note
 
 
+@pytest.mark.slow
 def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, notes):
     volunteers = walks.folder([f"v{i}" for i in range(16)], "many", count=8)
     words = ("calibrate", family, volunteers, "--far", "0.5")
@@ -228,6 +233,7 @@ def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, 
     assert not any("rejected more often" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_people_at_equal_distance_are_named_without_a_decision(command, model, walks, tmp_path):
     file, db = walks.file("alice"), tmp_path / "family.db"
     assert command("enroll", db, "carol", file, "--model", model)[0] == 0
@@ -303,6 +309,7 @@ def test_people_are_identified_and_strangers_rejected(command, family, walks):
     assert result["fpir"] is None
 
 
+@pytest.mark.slow
 def test_an_answer_has_no_score_unless_asked(command, family, walks):
     hidden = {"score", "closeness", "threshold", "denied", "candidates"}
     for person in ("alice", "bob"):  # four rejected claims, so that there is no pause yet
@@ -319,6 +326,7 @@ def test_an_answer_has_no_score_unless_asked(command, family, walks):
             assert "distance" in out
 
 
+@pytest.mark.slow
 def test_a_claim_during_a_pause_is_refused_in_words_and_in_json(command, family, walks):
     for _ in range(galleries.Tries().free + 1):
         code, _, _ = command("verify", family, "alice", walks.file("bob"))
@@ -339,6 +347,7 @@ def test_a_claim_during_a_pause_is_refused_in_words_and_in_json(command, family,
     assert command("verify", family, "bob", walks.file("bob"))[0] == 0
 
 
+@pytest.mark.slow
 def test_several_files_give_one_decision(command, family, walks, model):
     files = [walks.file("alice", f"new{i}.csv") for i in range(3)]
     with galleries.Gallery(family) as gallery:  # the scores of commands are rounded
@@ -350,6 +359,7 @@ def test_several_files_give_one_decision(command, family, walks, model):
     assert score == pytest.approx(np.mean(alone), rel=1e-5, abs=0)
 
 
+@pytest.mark.slow
 def test_a_long_recording_is_cut_into_windows_that_the_model_takes(command, family, walks):
     long = walks.file(
         "alice", "long.csv", steps=205
@@ -359,6 +369,7 @@ def test_a_long_recording_is_cut_into_windows_that_the_model_takes(command, fami
     assert run_json(command, "verify", family, "alice", long)[0] == 0
 
 
+@pytest.mark.slow
 def test_calibrate_prints_the_threshold_with_its_interval(command, model, walks, notes, tmp_path):
     volunteers = walks.folder([f"v{i}" for i in range(16)], "volunteers", count=2)
     (volunteers / "notes.txt").touch()
@@ -373,6 +384,7 @@ def test_calibrate_prints_the_threshold_with_its_interval(command, model, walks,
     assert result["far_ci95"][0] <= 0.5 <= result["far_ci95"][1]
 
 
+@pytest.mark.slow
 def test_a_table_of_paths_serves_as_the_folder(command, model, walks, tmp_path):
     root = walks.folder([f"v{i}" for i in range(16)], "volunteers", count=2)
     lines = [f"{path.relative_to(tmp_path)},{path.parent.name}" for path in root.glob("*/*.csv")]
@@ -381,6 +393,7 @@ def test_a_table_of_paths_serves_as_the_folder(command, model, walks, tmp_path):
     assert run_json(command, *words, "--model", model)[1]["people"] == 16
 
 
+@pytest.mark.slow
 def test_calibrate_prints_the_rate_within_each_group(command, model, walks, tmp_path):
     volunteers = walks.folder([f"v{i}" for i in range(16)], "volunteers", count=2)
     lines = [f"v{i},{('old', 'young')[i % 2]}" for i in range(16)]
@@ -411,6 +424,7 @@ def test_calibrate_prints_the_rate_within_each_group(command, model, walks, tmp_
     assert code == 2 and "--groups cannot be combined with --window" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_people_are_listed_and_removed_without_their_model(command, family, monkeypatch):
     from keras_dml.gallery import gallery as gallery_module
 
@@ -445,6 +459,7 @@ def test_a_denied_person_has_no_score_in_json(command, family, walks):
     assert code == 1 and result["denied"] and result["threshold"] is None
 
 
+@pytest.mark.slow
 def test_a_marked_recording_is_no_longer_accepted(command, family, walks):
     impostor = walks.file("alice")
     assert run_json(command, "verify", family, "alice", impostor)[0] == 0
@@ -457,6 +472,7 @@ def test_a_marked_recording_is_no_longer_accepted(command, family, walks):
     assert (code, out) == (0, "alice: 1 recordings stored as imposters\n")
 
 
+@pytest.mark.slow
 def test_an_invalid_file_marks_no_recording(command, family, walks):
     good, short = walks.file("alice"), walks.file("alice", "short.csv", steps=9)
     assert "has 9 steps" in run_failing(command, "reject", family, "alice", good, short)
@@ -466,6 +482,7 @@ def test_an_invalid_file_marks_no_recording(command, family, walks):
     assert not run_json(command, "verify", family, "alice", good, "--scores")[1]["denied"]
 
 
+@pytest.mark.slow
 def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
     second = tmp_path / "phone.db"
     walks.file("carol", "carol/1.csv")
@@ -480,6 +497,7 @@ def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
     assert galleries.people(second) == {"alice": 1, "carol": 1}
 
 
+@pytest.mark.slow
 def test_templates_are_written_and_merged(command, model, family, walks, tmp_path, notes):
     root, second, file = walks.folder(["carol"], "others"), tmp_path / "new.db", tmp_path / "f.npz"
     assert command("enroll", second, "carol", root / "carol", "--model", model)[0] == 0
@@ -497,6 +515,7 @@ def test_templates_are_written_and_merged(command, model, family, walks, tmp_pat
     assert "file of templates" in run_failing(command, "merge", second, tmp_path / "other.npz")
 
 
+@pytest.mark.slow
 def test_people_move_to_a_new_model_by_enrolling_kept_recordings_again(command, walks, tmp_path):
     def publish(knots):
         signal = keras.Input((None, 3))
@@ -535,6 +554,7 @@ def test_no_output_contains_an_embedding(command, family, walks):
         assert len(printed & numbers) <= 1  # one number may be equal by chance
 
 
+@pytest.mark.slow
 def test_properties_that_files_do_not_state_are_noted(command, family, walks, notes):
     silent = walks.file("alice", header="row,x,y,z")
     assert command("verify", family, "alice", silent)[0] == 0
@@ -562,6 +582,7 @@ def test_a_model_without_units_takes_files_with_units(command, model, walks, tmp
     assert notes == []
 
 
+@pytest.mark.slow
 def test_channels_with_other_names_are_given_in_the_order_of_the_model(command, family, walks):
     renamed = walks.file("alice", header="t,ax,ay,az")
     assert "there is no column 'x'" in run_failing(command, "verify", family, "alice", renamed)
@@ -569,6 +590,7 @@ def test_channels_with_other_names_are_given_in_the_order_of_the_model(command, 
     assert code == 0 and result["accepted"]
 
 
+@pytest.mark.slow
 def test_recordings_with_uneven_times_are_resampled_to_the_rate_of_the_model(
     command, family, walks, tmp_path
 ):
@@ -586,6 +608,7 @@ def test_recordings_with_uneven_times_are_resampled_to_the_rate_of_the_model(
         assert run_json(command, *words, "--resample")[0] == 0
 
 
+@pytest.mark.slow
 def test_only_a_few_equal_reasons_are_printed(command, model, walks, tmp_path):
     """With `--json`, or if only some files are refused, all reasons are printed."""
     root, db = walks.folder(NAMES, count=5), tmp_path / "family.db"
@@ -601,6 +624,7 @@ def test_only_a_few_equal_reasons_are_printed(command, model, walks, tmp_path):
     assert code == 1 and out.count("there is no column 'x'") == 10 and "more files" not in out
 
 
+@pytest.mark.slow
 def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, walks, tmp_path):
     db, file = tmp_path / "family.db", walks.file("alice", header="t,other,y (g),z (g)")
     for name, knots in (("first", 4), ("second", 5)):
@@ -619,6 +643,7 @@ def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, 
     )
 
 
+@pytest.mark.slow
 def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_path, notes):
     db, header = tmp_path / "family.db", "row,ax,ay,az"
     options = ("--channels", "ax,ay,az", "--rate-hz", "50")
@@ -638,6 +663,7 @@ def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_pat
     assert "max_gap" not in galleries.info(db).reading
 
 
+@pytest.mark.slow
 def test_the_gallery_remembers_that_clocks_are_uneven(command, model, walks, tmp_path):
     def uneven(name, person="alice"):
         path = walks.file(person, name, steps=80)
@@ -661,6 +687,7 @@ def test_the_gallery_remembers_that_clocks_are_uneven(command, model, walks, tmp
     assert run_json(command, "verify", db, "alice", even, "--threshold", "100")[0] == 0
 
 
+@pytest.mark.slow
 def test_the_gallery_remembers_the_units_of_its_files(command, model, walks, tmp_path, notes):
     """The model expects g. The first file states m/s^2, and later files state no unit."""
 
@@ -714,6 +741,7 @@ def test_a_file_in_another_unit_is_converted(command, family, walks, unit, facto
     assert code == 0 and result["score"] == pytest.approx(expected["score"], rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
@@ -743,6 +771,7 @@ def test_invalid_recordings_and_options_give_no_decision(
         assert message in run_failing(command, *words, *options)
 
 
+@pytest.mark.slow
 def test_errors_for_missing_things_name_the_command_that_helps(command, model, walks, tmp_path):
     db, probe = tmp_path / "family.db", walks.file("alice")
     for words in (("verify", db, "alice", probe), ("identify", db, probe), ("merge", db, db)):
@@ -771,6 +800,7 @@ def test_errors_for_missing_things_name_the_command_that_helps(command, model, w
     )
 
 
+@pytest.mark.slow
 def test_invalid_names_and_empty_folders_are_refused(command, family, walks, tmp_path):
     assert (
         "PERSON is 'two\\nlines', but it must be a name of 1 to 200 printable characters"
@@ -805,6 +835,7 @@ def test_a_file_that_is_not_a_gallery_is_refused_and_not_changed(command, walks,
     assert file.read_text() == "years of work " * 100
 
 
+@pytest.mark.slow
 def test_a_rate_for_which_people_are_too_few_is_refused_or_extrapolated(
     command, model, walks, tmp_path
 ):
@@ -864,6 +895,7 @@ def test_invalid_files_are_refused_with_a_few_reasons(command, model, tmp_path, 
     assert 1 < len([note for note in notes if "Left out" in note]) < 6 and "9 more" in notes[-1]
 
 
+@pytest.mark.slow
 def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     command, model, walks, tmp_path, notes
 ):
@@ -891,6 +923,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     assert (code, out) == (0, "The threshold for FAR 50 % is removed. No threshold is left.\n")
 
 
+@pytest.mark.slow
 def test_a_threshold_is_either_set_or_removed(command, family, tmp_path):
     for words in (("calibrate", family), ("calibrate", family, tmp_path, "--remove", FAR)):
         code, _, err = command(*words)
@@ -941,6 +974,7 @@ def test_ctrl_c_after_a_removal_does_not_say_that_nothing_happened(
     assert notes == ["Stopped. `keras-dml people` lists the people who are still enrolled."]
 
 
+@pytest.mark.slow
 def test_an_encrypted_gallery_opens_only_with_its_key(command, model, walks, tmp_path):
     root, db, key = walks.folder(NAMES), tmp_path / "family.db", tmp_path / "family.key"
     another = tmp_path / "another.key"
@@ -960,6 +994,7 @@ def test_an_encrypted_gallery_opens_only_with_its_key(command, model, walks, tmp
     assert run_json(command, "people", db, "--key", key) == (0, {"alice": 4})
 
 
+@pytest.mark.slow
 def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_path):
     root, dbs, keys = walks.folder(NAMES), [], []
     for number, name in enumerate(NAMES):
@@ -987,6 +1022,7 @@ def listening(command, family, walks):
     return family
 
 
+@pytest.mark.slow
 def test_listen_reads_until_the_decision(command, listening, walks):
     code, result = run_json(command, "listen", listening, "alice", walks.file("alice"))
     assert (code, result["accepted"]) == (0, True)
@@ -1010,6 +1046,7 @@ def test_a_window_is_given_in_seconds(command, family, walks):
         assert code == 2 and "positive number of seconds" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_a_window_needs_the_rate_of_files_if_the_model_has_none(command, walks, tmp_path):
     signal = keras.Input((None, 3))
     path = tmp_path / "plain.keras"
@@ -1025,6 +1062,7 @@ def test_a_window_needs_the_rate_of_files_if_the_model_has_none(command, walks, 
     assert run_json(command, *words, "0.4", "--rate-hz", "100")[1]["window"] == 40
 
 
+@pytest.mark.slow
 def test_a_followed_file_may_be_created_later(command, listening, walks, tmp_path):
     late = tmp_path / "late.csv"
     message = run_failing(command, "listen", listening, "alice", late, "--follow", "0.3")
@@ -1049,6 +1087,7 @@ def test_a_file_is_followed_line_by_line(command, listening, walks):
     )
 
 
+@pytest.mark.slow
 def test_a_followed_file_is_read_after_a_whole_window(command, listening, walks):
     header, *steps = walks.file("alice").read_text().splitlines()
     early = steps[1].replace("0.0200,", "0.0190,")  # makes the time of the second step uneven
@@ -1065,6 +1104,7 @@ def test_a_followed_file_is_read_after_a_whole_window(command, listening, walks)
     timer.join()
 
 
+@pytest.mark.slow
 def test_errors_of_files_name_the_options_of_the_command(command, family, monkeypatch):
     text = run_failing(command, "people", family, "--key", family.with_name("none.key"))
     assert "--key names no file that can be read" in text
@@ -1076,11 +1116,13 @@ def test_errors_of_files_name_the_options_of_the_command(command, family, monkey
     assert "Use `keras-dml people` later." in run_failing(command, "remove", family, "bob")
 
 
+@pytest.mark.slow
 def test_listen_without_a_boundary_says_how_to_set_one(command, family, walks):
     text = run_failing(command, "listen", family, "alice", walks.file("alice"))
     assert "Use `keras-dml calibrate --window SECONDS`" in text
 
 
+@pytest.mark.slow
 def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks, tmp_path):
     new = walks.file("bob")
     _, result = run_json(command, "explain", family, "alice", new)
@@ -1091,6 +1133,7 @@ def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks,
     assert code == 0 and out.startswith("distance") and (tmp_path / "why.svg").exists()
 
 
+@pytest.mark.slow
 def test_a_distance_without_parts_is_explained_by_removal(command, walks, tmp_path):
     signal = keras.Input((None, 3))
     contract = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)
@@ -1108,6 +1151,7 @@ def test_a_distance_without_parts_is_explained_by_removal(command, walks, tmp_pa
     assert (tmp_path / "why.svg").exists()
 
 
+@pytest.mark.slow
 def test_explain_refuses_a_folder(command, family, walks):
     folder = walks.file("alice").parent
     assert f"{str(folder)!r} is not a file" in run_failing(
@@ -1125,6 +1169,7 @@ def write_with_clock(walks, name="odd.csv", person="alice", clock="foo", steps=S
     return path
 
 
+@pytest.mark.slow
 def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_path, notes):
     path = write_with_clock(walks)
     command("verify", family, "alice", path)
@@ -1154,6 +1199,7 @@ def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_
         assert code == 2 and "has 0.05 Hz" in text
 
 
+@pytest.mark.slow
 def test_gaps_are_cut_and_counted_by_the_commands(command, family, walks, notes):
     path = walks.file("alice", steps=90)
     lines = path.read_text().splitlines()
@@ -1175,6 +1221,7 @@ def test_gaps_are_cut_and_counted_by_the_commands(command, family, walks, notes)
     assert any("missing rows were interpolated" in note for note in result["notes"])
 
 
+@pytest.mark.slow
 def test_notes_are_printed_once_with_the_count_of_files(command, family, walks, notes):
     paths = []
     for i in range(3):
@@ -1187,6 +1234,7 @@ def test_notes_are_printed_once_with_the_count_of_files(command, family, walks, 
     assert notes.count("Note (3 files): 1 missing value was interpolated.") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -1199,6 +1247,7 @@ def test_options_of_times_are_refused_by_their_names(command, family, walks, opt
     assert message in run_failing(command, "verify", family, "alice", walks.file("alice"), *options)
 
 
+@pytest.mark.slow
 def test_an_array_with_channels_first_is_transposed_by_the_channels_of_the_model(
     command, family, walks, tmp_path
 ):

@@ -67,6 +67,7 @@ def test_a_person_is_renamed(command, family):
     assert galleries.people(family) == {"ann": 3, "bob": 2}
 
 
+@pytest.mark.slow
 def test_recordings_are_listed_and_removed(command, family):
     result = run_json(command, "recordings", family, "alice")
     ids = [each["id"] for each in result["recordings"]]

@@ -22,6 +22,7 @@ OF_GALLERIES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS + OF_GALLERIES)])
 def test_every_command_has_a_page_of_help_with_an_example(command, words):
     path = ["demo", "gait"] if words == ["gait"] else words
@@ -60,6 +61,7 @@ def test_an_unknown_model_is_one_clear_error_with_the_nearest_name(command, zoo_
         assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "kind", "part"),
     [
@@ -157,6 +159,7 @@ def test_a_card_is_printed_completely(command, zoo_folder):
         assert part in out, part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", zoo.list_models())
 def test_a_card_shows_the_figures_of_every_method(command, name):
     code, out, _ = command("card", name)
@@ -183,6 +186,7 @@ def test_a_card_describes_its_figures(command, zoo_folder):
     assert text in command("card", "gait_qp_wl")[1]
 
 
+@pytest.mark.slow
 def test_reading_commands_load_no_keras(zoo_folder, tmp_path):
     db = str(tmp_path / "family.db")
     with contextlib.closing(Records(db)) as store:

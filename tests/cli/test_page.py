@@ -271,6 +271,7 @@ def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, addre
     check_layout(browser)
 
 
+@pytest.mark.slow
 def test_recordings_are_listed_by_day_until_there_are_two(browser, address, switch, people):
     switch.name = "walks"
     days = {"ben": (2, 2, 2), "Alexandra": (2, 2, 9), "Zoë": (2,)}
@@ -389,6 +390,7 @@ def test_the_page_follows_the_preferred_colors(act, browser):
     assert light > 200 and dark < 60
 
 
+@pytest.mark.slow
 def test_the_policies_let_only_the_page_itself_use_sensors(switch):
     from starlette.testclient import TestClient
 

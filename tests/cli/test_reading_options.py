@@ -5,6 +5,7 @@ import pytest
 COMMANDS = ("enroll", "verify", "identify", "explain", "reject", "listen", "calibrate", "train")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_reads_recordings_names_times_and_gaps(command, name):
     code, printed, _ = command(name, "--help")

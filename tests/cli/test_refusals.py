@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from keras_dml.gallery.records import Records
 
@@ -25,6 +26,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_refusals_load_nothing_heavy(tmp_path):
     with contextlib.closing(Records(tmp_path / "f.db")) as store:
         store.describe({"model": "gait_lda", "fingerprint": "f"})

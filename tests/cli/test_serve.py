@@ -90,6 +90,7 @@ def post(client, person, what, *contents, **fields):
     return client.post(path, files=files(*contents), data=fields)
 
 
+@pytest.mark.slow
 def test_people_are_enrolled_listed_and_removed(family):
     assert family.get("/people").json() == [{"person": name, "recordings": 3} for name in NAMES]
     removed = family.delete(f"/people/{urllib.parse.quote(NAMES[1], safe='')}")
@@ -97,6 +98,7 @@ def test_people_are_enrolled_listed_and_removed(family):
     assert family.get("/people").json() == [{"person": "alice", "recordings": 3}]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_sent_twice_counts_once(family, gallery):
     copy = walk("alice", 9) + b"\n"
     result = post(family, "alice", "recordings", walk("alice", 9), copy, walk("alice", 0)).json()
@@ -112,6 +114,7 @@ def test_a_file_that_is_sent_twice_counts_once(family, gallery):
     assert result["person"] is None and result["tied"] == sorted(NAMES)
 
 
+@pytest.mark.slow
 def test_the_server_decides_like_the_gallery(family, gallery):
     for person in NAMES:
         result = post(family, "alice", "verify", walk(person, 9)).json()
@@ -128,6 +131,7 @@ def test_a_person_is_identified_and_a_stranger_rejected(family):
     assert family.post("/identify", files=files(walk("nobody"))).json()["person"] is None
 
 
+@pytest.mark.slow
 def test_thresholds_are_listed_and_selected_by_rate(family, gallery):
     (messages,) = family.get("/thresholds").json()
     assert (messages["far"], messages["value"]) == (0.02, gallery.thresholds[0.02].value)
@@ -137,6 +141,7 @@ def test_thresholds_are_listed_and_selected_by_rate(family, gallery):
     assert (result["far"], result["extrapolated"]) == (0.02, False)
 
 
+@pytest.mark.slow
 def test_arrays_tables_and_their_rates_are_read(family):
     array = io.BytesIO()
     np.save(array, np.loadtxt(io.BytesIO(walk("alice", 9)), delimiter=",", skiprows=1)[:, 1:])
@@ -165,6 +170,7 @@ def test_arrays_tables_and_their_rates_are_read(family):
         assert post(family, "alice", "verify", clock, **{name: value}).status_code == 422
 
 
+@pytest.mark.slow
 def test_recordings_that_do_not_fit_are_refused_by_name(family):
     good, short, strange = walk("alice", 7), walk("alice", steps=5), walk("nobody")
     sent = [
@@ -179,6 +185,7 @@ def test_recordings_that_do_not_fit_are_refused_by_name(family):
     assert "the nearest other recording of 'alice'" in reasons["c.csv"]
 
 
+@pytest.mark.slow
 def test_a_decision_is_explained_by_a_picture(family, gallery):
     assert post(family, "alice", "explanation", walk(NAMES[1], 9)).status_code == 403
     client = TestClient(app.application(gallery, WITH_SCORES), base_url=HERE)
@@ -186,6 +193,7 @@ def test_a_decision_is_explained_by_a_picture(family, gallery):
     assert answer.headers["content-type"] == "image/svg+xml" and b"<svg" in answer.content
 
 
+@pytest.mark.slow
 def test_a_person_is_renamed(family):
     answer = family.patch("/people/alice", json={"name": "Alice B."})
     assert answer.json() == {"renamed": "alice", "name": "Alice B."}
@@ -195,6 +203,7 @@ def test_a_person_is_renamed(family):
     assert family.patch("/people/Alice%20B.", json={"name": "a\nb"}).status_code == 422
 
 
+@pytest.mark.slow
 def test_recordings_are_marked_as_not_of_a_person(family):
     assert post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
     assert post(family, "alice", "rejections", walk("alice", 9)).json()["marked"] == 1
@@ -211,6 +220,7 @@ def volunteers(steps=STEPS):
     return people, [walk(name, i, steps=steps) for i, name in enumerate(people)]
 
 
+@pytest.mark.slow
 def test_a_threshold_is_set_by_recordings_of_people(family, gallery):
     people, walks = volunteers()
     result = family.post("/calibration", files=files(*walks), data={"people": people, "far": 0.1})
@@ -220,6 +230,7 @@ def test_a_threshold_is_set_by_recordings_of_people(family, gallery):
     assert few.status_code == 422 and "80 recordings" in few.json()["error"]
 
 
+@pytest.mark.slow
 def test_a_claim_is_listened_to_over_requests(family, gallery):
     # The gallery has no decision threshold for `listen`.
     assert post(family, "alice", "listen", walk("alice", 9)).status_code == 422
@@ -253,6 +264,7 @@ def test_parallel_requests_are_answered(family, gallery):
     assert gallery.people()["alice"] == 3 + 8
 
 
+@pytest.mark.slow
 def test_the_interface_describes_itself(family):
     described = family.get("/openapi.json").json()
     assert {*described["paths"]} == {
@@ -303,6 +315,7 @@ def test_errors_do_not_contain_paths_of_the_server(family, tmp_path, request_, s
         assert messages not in answer.text
 
 
+@pytest.mark.slow
 def test_invalid_requests_are_refused(family):
     assert "far" in post(family, "alice", "verify", walk("alice"), far="often").json()["error"]
     assert (
@@ -324,6 +337,7 @@ def test_the_name_of_a_sent_file_is_not_a_path(family, name):
     assert len(answer.json()["error"]) < 500 and "etc" not in answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.keras", "page.html", "csv", "x.csv.exe"])
 def test_files_of_other_formats_are_refused(family, name):
     answer = family.post("/identify", files=files(walk("alice"), name=name))
@@ -338,6 +352,7 @@ def test_sent_files_are_removed(family, tmp_path, monkeypatch):
     assert not [*(tmp_path / "sent").iterdir()]
 
 
+@pytest.mark.slow
 def test_too_large_requests_are_refused(family):
     large = files(b"0" * (guard.MOST_BYTES + 1))
     assert family.post("/identify", files=large).status_code == 413
@@ -355,6 +370,7 @@ def _parts(chunks):
     yield b"\r\n--x--\r\n"
 
 
+@pytest.mark.slow
 def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -372,6 +388,7 @@ def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
     assert sent(**fitting).status_code == 200
 
 
+@pytest.mark.slow
 def test_compressed_text_is_read_up_to_a_size(family):
     packed = gzip.compress(walk("alice"))
     answer = family.post("/identify", files=files(packed, name="a.csv.gz"))
@@ -381,6 +398,7 @@ def test_compressed_text_is_read_up_to_a_size(family):
     assert "more than 64 MiB after decompression" in answer.json()["error"]
 
 
+@pytest.mark.slow
 def test_a_small_flac_file_of_many_samples_is_refused_before_it_is_decoded(family):
     soundfile = pytest.importorskip("soundfile")
     file = io.BytesIO()
@@ -397,11 +415,13 @@ def test_other_host_names_are_refused(family, host):
     assert answer.status_code == 421 and "alice" not in answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["localhost:8000", "[::1]:8000", "127.0.0.1:9000", "LOCALHOST"])
 def test_host_names_of_the_server_are_accepted(family, host):
     assert family.get("/people", headers={"Host": host}).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", FOREIGN)
 def test_pages_of_other_sites_are_refused(family, headers):
     answer = family.post("/people/alice/recordings", files=files(walk("alice")), headers=headers)
@@ -411,6 +431,7 @@ def test_pages_of_other_sites_are_refused(family, headers):
     assert family.get("/people", headers={"Origin": HERE}).status_code == 200
 
 
+@pytest.mark.slow
 def test_requests_of_a_proxy_without_an_origin_are_accepted(gallery):
     """Caddy and nginx send these headers if they are configured as documented."""
     proxied = {"Host": "127.0.0.1", "X-Forwarded-Host": "people.example.org"}
@@ -426,6 +447,7 @@ def test_requests_of_a_proxy_without_an_origin_are_accepted(gallery):
     assert status(**same_origin) == 401
 
 
+@pytest.mark.slow
 def test_servers_share_a_gallery(family, gallery, model):
     with galleries.Gallery(gallery.path, model) as copy:
         second = TestClient(app.application(copy, LOCAL), base_url=HERE)
@@ -436,6 +458,7 @@ def test_servers_share_a_gallery(family, gallery, model):
         assert post(family, "carol", "verify", walk("carol")).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_server_with_tokens_requires_a_token(gallery, monkeypatch):
     anywhere = settings.Settings(host="0.0.0.0", tokens=tokens.Tokens([TOKEN]))
     client = TestClient(app.application(gallery, anywhere), base_url="http://10.0.0.1:80")
@@ -503,6 +526,7 @@ def test_logs_have_no_names_and_unexpected_errors_no_details(family, gallery, mo
     assert "RuntimeError in" in text and "alice" not in text
 
 
+@pytest.mark.slow
 def test_errors_of_the_gallery_file_are_not_sent(family, gallery, monkeypatch):
     def failing(*_):
         raise OSError("/home/alice/family.db cannot be used: disk I/O error")
@@ -525,6 +549,7 @@ def test_no_answer_contains_an_embedding(family, gallery):
     assert len(sent & numbers) <= 1  # one number may be equal by chance
 
 
+@pytest.mark.slow
 def test_the_server_listens_only_on_this_machine_without_a_token(command, tmp_path, gallery):
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         code, _, err = command("serve", gallery.path, "--host", host)
@@ -555,6 +580,7 @@ def test_other_commands_do_not_load_the_server():
     assert done.stdout == "set()\n", done.stderr
 
 
+@pytest.mark.slow
 def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
     served = []
     monkeypatch.setattr(listening, "serve", lambda application, listener: served.append(listener))

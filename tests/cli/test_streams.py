@@ -120,6 +120,7 @@ def test_text_beyond_ascii_stays_readable(text, plain):
     assert _streams.fit_encoding("± ü", "latin-1") == "± ü"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["list"], ["card", "gait_qp_wl"], ["--help"], ["card", "nöbody"], ["dmeo±"]]
 )
@@ -134,6 +135,7 @@ def test_every_command_works_on_an_ascii_terminal(zoo_folder, words, locale):
         assert expected[words[0]] in out
 
 
+@pytest.mark.slow
 def test_columns_are_aligned_in_ascii(zoo_folder):
     done = run("card", "gait_qp_wl", folder=zoo_folder, env=LEAN)
     lines = done.stdout.decode().splitlines()
@@ -147,6 +149,7 @@ def test_notes_are_readable_in_ascii():
     assert run(code=code, env=LEAN).stderr == b"3 x 4 u [/] ...\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"], ["--help"]])
@@ -159,6 +162,7 @@ def test_a_full_disk_is_one_clear_error(zoo_folder, words, unbuffered):
     assert messages.count("\n") == 2 and "No space left on device" in messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"]])
 def test_a_broken_pipe_ends_the_command_silently(zoo_folder, words):
     reading, writing = os.pipe()
@@ -168,6 +172,7 @@ def test_a_broken_pipe_ends_the_command_silently(zoo_folder, words):
     assert (done.returncode, done.stderr) == (128 + 13, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "code"), [("1>&-", 2), ("2>&-", 0), ("0<&- 1>&- 2>&-", 2), ("2>/dev/full", 0)]
 )

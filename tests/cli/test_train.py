@@ -82,6 +82,7 @@ def test_a_folder_of_one_person_makes_no_model(command, walks, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.slow
 def test_a_missing_file_for_devices_is_explained(command, walks, tmp_path, monkeypatch):
     def missing():
         raise ImportError('LiteRT is not installed: pip install "keras-dml[edge]".')
@@ -93,6 +94,7 @@ def test_a_missing_file_for_devices_is_explained(command, walks, tmp_path, monke
     assert code == 0 and "phone_float32.tflite was not written. LiteRT is not" in printed
 
 
+@pytest.mark.slow
 def test_json_is_one_object(command, walks, tmp_path, monkeypatch):
     asked = {}
     real = training.train_folder
@@ -125,12 +127,14 @@ def test_a_missing_folder_is_refused_in_one_line(command, tmp_path):
     assert not printed and "The name of the folder is empty" in error
 
 
+@pytest.mark.slow
 def test_errors_name_the_options(command, walks, tmp_path):
     for option in ("--minutes", "--rate-hz", "--resample-hz", "--window"):
         _, _, error = command("train", walks, "--out", tmp_path / "phone", option, "nan")
         assert f"Error: {option} is nan, but it must be a positive number" in error
 
 
+@pytest.mark.slow
 def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_path):
     out = tmp_path / "phone"
     _, _, error = command("train", walks, "--out", out, "--window", "0.01")
@@ -152,6 +156,7 @@ def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng
     assert code == 2 and "Resample it to 16000 Hz. For files, set --resample-hz" in error
 
 
+@pytest.mark.slow
 def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, monkeypatch):
     notes = []
     monkeypatch.setattr(_console, "note", notes.append)

@@ -93,6 +93,7 @@ def algorithm_1(objective, x, start, epsilon, steps):
     return points, at
 
 
+@pytest.mark.slow
 def test_it_takes_the_steps_of_algorithm_1(network, given, case):
     rows = np.arange(6)
     x, y = given["x"][rows], given["y"][rows]

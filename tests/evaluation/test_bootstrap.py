@@ -199,6 +199,7 @@ def test_without_a_bootstrap_there_are_no_intervals():
     assert verification(scores, genuine).intervals == {}
 
 
+@pytest.mark.slow
 def test_the_interval_has_about_its_nominal_coverage():
     truth = equal_error_rate(*matrix(people=1500, seed=99)[:2]).rate
     covered = 0

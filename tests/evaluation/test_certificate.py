@@ -35,6 +35,7 @@ def test_a_rate_that_the_people_do_not_support_is_refused_with_the_number_needed
     assert 0.001 < supported and count > 40
 
 
+@pytest.mark.slow
 def test_the_number_of_people_needed_is_enough():
     scores, people = trials(20)
     with pytest.raises(ValueError, match="beyond what these 20") as said:
@@ -106,6 +107,7 @@ def test_tied_scores_without_a_tail_are_refused():
         certificate(tied, people, 0.03, extrapolate=True)
 
 
+@pytest.mark.slow
 def test_an_extrapolated_rate_is_near_the_true_one():
     true = []
     for seed in range(6):

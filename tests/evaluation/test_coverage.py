@@ -42,6 +42,7 @@ def covered(world, eer, people, recordings):
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "eer", "people", "recordings"),
     [

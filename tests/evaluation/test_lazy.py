@@ -21,6 +21,7 @@ def test_an_unknown_name_raises():
         evaluation.verify  # noqa: B018
 
 
+@pytest.mark.slow
 def test_figures_are_made_without_keras():
     code = (
         "import sys; from keras_dml import evaluation; early = "

@@ -35,6 +35,7 @@ def promise_of(scores, far):
     return promise(scores[apart], np.nonzero(apart), far)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.15, 0.25, 0.4, 0.6]))
 def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
@@ -53,6 +54,7 @@ def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
     assert rate <= far + 2 * beyond / people + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_the_promise_holds_for_people_who_differ_moderately(seed):

@@ -216,6 +216,7 @@ def test_two_people_are_enough():
     assert {r["trials"] for r in records if r["protocol"] == "imposters"} == {2}
 
 
+@pytest.mark.slow
 def test_two_thousand_recordings_take_less_than_two_seconds_of_a_processor():
     distances, subjects, _ = recordings(people=100, each=20)
     took = []

@@ -146,6 +146,7 @@ def test_the_nearest_are_found_if_the_sample_is_misleading():
     assert len(_retrieval.nearest(distances, 101)) == 1600
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pairs(rng):
     """Tests the memory for 2,000 queries and 2,000 entries, whose distance matrix would take 32
     MB."""

@@ -250,6 +250,7 @@ def test_the_union_is_below_each_attack_and_white_box_below_transfer(trained):
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.slow
 def test_more_steps_and_restarts_never_help_the_network(trained):
     x, y = examples()
     counts = [(1, 1), (5, 1), (40, 1), (40, 3)]
@@ -286,6 +287,7 @@ def test_gradients_that_are_not_finite_are_counted_and_set_to_0():
     assert found.worst_case == 1
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures_and_another_may_not(trained):
     x, y = examples()
     chosen = [attacks.PGD(0.12, 2), attacks.APGD(0.12, 3), attacks.Square(0.12, 9)]

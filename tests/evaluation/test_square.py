@@ -121,6 +121,7 @@ def test_the_same_seed_draws_the_same_squares():
     assert not np.array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
     """Tests a network whose gradient is zero unless the first pixel of the image is dark."""
 

@@ -55,6 +55,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_moments_and_channels_sum_to_the_distance(kind):
     model, (a, b) = KINDS[kind](), recordings()
@@ -74,6 +75,7 @@ def test_parts_moments_and_channels_sum_to_the_distance(kind):
         np.testing.assert_allclose(sum(result.channels.values()), result.distance, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_explanation_is_the_same_from_either_side(kind):
     model, (a, b) = KINDS[kind](), recordings()

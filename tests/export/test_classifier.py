@@ -18,6 +18,11 @@ from keras_dml.layers import ChannelNormalization, InputContract, SequencePoolin
 from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
+# By default only files of integers, whose rounding is the largest. The other files are slow.
+each_quantization = pytest.mark.parametrize(
+    "quantization",
+    [pytest.param(q, marks=[pytest.mark.slow] * (q != "int8")) for q in QUANTIZATIONS],
+)
 SIGNATURES = {
     "embed": {"inputs": ["image"], "outputs": ["embedding"]},
     "distance": {"inputs": ["embedding", "gallery"], "outputs": ["distance"]},
@@ -97,7 +102,7 @@ def test_signatures_have_pinned_names_and_shapes(exported, classifier, images):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_every_signature_agrees_with_keras(exported, classifier, images, quantization):
     made, bounds = exported(quantization), parity.BOUNDS[quantization]
     z = np.asarray(classifier.embed(images[0]))
@@ -116,6 +121,7 @@ def test_every_signature_agrees_with_keras(exported, classifier, images, quantiz
     assert np.mean(named == classifier.classify(images[0])) >= 0.97
 
 
+@pytest.mark.slow
 def test_a_device_learns_a_class_without_a_new_file(exported, classifier, images):
     made = exported("dynamic")
     embed, score = runner(made, "embed"), runner(made, "score")
@@ -129,7 +135,7 @@ def test_a_device_learns_a_class_without_a_new_file(exported, classifier, images
         np.testing.assert_allclose(scores, expected, rtol=0, atol=0.1 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_files_need_builtin_operators_only(exported, quantization):
     operators.check_builtin(exported(quantization).path)
 
@@ -175,6 +181,7 @@ def test_a_saved_model_takes_batches(served, classifier, images):
     assert set(served) == {*SIGNATURES, "serving_default"}
 
 
+@pytest.mark.slow
 def test_saved_model_loads_without_messages(served, caplog):
     """Tests that the SavedModel contains no names of gradients, because TensorFlow would warn about
     them.
@@ -199,6 +206,7 @@ def test_audio_after_the_length_is_ignored(spoken, speaker):
     assert made.steps > 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_mel_bands_stay_float(spoken, quantization):
     kinds, in_float = float_outputs(spoken[quantization], "embed")
@@ -241,6 +249,7 @@ def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, 
     np.testing.assert_allclose(actual, classifier.embed(images[0][:1]), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_nan_prototypes_are_refused(classifier, tmp_path):
     prototypes = classifier.prototypes
     classifier.prototypes_layer.prototypes.assign(np.full_like(prototypes, np.nan))
@@ -306,6 +315,7 @@ def test_trials_of_audio_reach_from_the_shortest_length_to_a_second(speaker):
     assert max(np.abs(item).max() for item in noise) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", [None, "int8"])
 def test_added_classes_score_in_a_file_as_in_keras(classifier, images, quantization, tmp_path):
     x, labels = images

@@ -14,6 +14,11 @@ from tests.export import device_fuzz
 from tests.export.conftest import CHANNELS, build, sample, voice
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
+# By default only files of integers, whose rounding is the largest. The other files are slow.
+each_quantization = pytest.mark.parametrize(
+    "quantization",
+    [pytest.param(q, marks=[pytest.mark.slow] * (q != "int8")) for q in QUANTIZATIONS],
+)
 LEAST, MOST = 4, 90
 INT32 = np.iinfo(np.int32)
 CALLS = 60  # `python -m tests.export.device_fuzz FILES` makes 1,000 calls per file
@@ -43,7 +48,7 @@ def embed(model, tmp_path_factory):
     return runners
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_lengths_outside_of_the_contract_and_the_signal_give_nan(embed, quantization):
     ask, distance = embed(quantization)
     signal = np.stack([sample(120, CHANNELS)])
@@ -63,7 +68,7 @@ def test_lengths_outside_of_the_contract_and_the_signal_give_nan(embed, quantiza
     np.testing.assert_array_equal(again, usual)
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_nonfinite_steps_give_nan_unless_after_the_length(embed, quantization, value):
     ask, distance = embed(quantization)
@@ -79,7 +84,7 @@ def test_nonfinite_steps_give_nan_unless_after_the_length(embed, quantization, v
     np.testing.assert_array_equal(beyond, usual)
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_a_batch_and_other_channels_are_refused(embed, quantization):
     ask, distance = embed(quantization)
     signal = np.stack([sample(60, CHANNELS)])
@@ -105,6 +110,7 @@ def test_a_strict_resize_refuses_a_batch(model, tmp_path):
         file.resize_tensor_input(z["index"], [2, *z["shape"][1:]], strict=True)
 
 
+@pytest.mark.slow
 def test_a_kernel_without_padding_sets_the_fewest_steps(tmp_path):
     signal = keras.Input((None, CHANNELS))
     x = keras.layers.Conv1D(5, 9)(signal)

@@ -38,6 +38,7 @@ def padded(recordings, fill=0.0):
     return signal, lengths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [0.0, 1e6])
 def test_a_padded_batch_gives_the_embeddings_of_its_recordings(small, loaded, recordings, fill):
     signal, length = padded(recordings, fill)
@@ -142,6 +143,7 @@ def normalizing(name, layer):
     return lived_in(keras.Model(signal, layers.QuantileLayer(3)(x), name=name))
 
 
+@pytest.mark.slow
 def test_error_names_layers_that_count_padding(tmp_path):
     model = normalizing("counting", keras.layers.GroupNormalization(groups=2))
     with pytest.raises(parity.ParityError, match="Padding changes the embedding") as message:
@@ -152,6 +154,7 @@ def test_error_names_layers_that_count_padding(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_error_names_padding_only_if_it_is_the_cause(tmp_path, monkeypatch):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
     tried = export._saved_model.trials(model)

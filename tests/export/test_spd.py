@@ -83,6 +83,7 @@ def test_distances_are_euclidean_ones_of_the_vectors(hdm05):
     )
 
 
+@pytest.mark.slow
 def test_steps_after_the_length_are_ignored(recorder_file):
     embed = Interpreter(model_path=str(recorder_file)).get_signature_runner("embed")
     signal = np.random.default_rng(1).normal(size=(80, 6)).astype("float32")
@@ -105,6 +106,7 @@ def test_positive_definite_embeddings_become_tangent_vectors(recorder, recorder_
     )
 
 
+@pytest.mark.slow
 def test_constant_recording_does_not_fail_the_export(tmp_path):
     model = network((4, 2), estimator="trace_normalized", normalization="channel")
     rng = np.random.default_rng(3)
@@ -112,6 +114,7 @@ def test_constant_recording_does_not_fail_the_export(tmp_path):
     assert export.tflite(model, tmp_path / "model.tflite").drift < 1e-3
 
 
+@pytest.mark.slow
 def test_half_precision_weights_are_close(hdm05, tmp_path):
     model, full = hdm05
     made = export.tflite(model, tmp_path / "half.tflite", "float16")
@@ -145,6 +148,7 @@ def test_riemannian_normalization_exports(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["tangent", "spd"])
 def test_a_saved_model_takes_batches_of_matrices(output, tmp_path):
     model = network((8, 6, 3), output=output)
@@ -158,6 +162,7 @@ def test_a_saved_model_takes_batches_of_matrices(output, tmp_path):
     np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_saved_model_takes_padded_recordings(recorder, tmp_path):
     made = export.saved_model(recorder, tmp_path / "model")
     embed = tf.saved_model.load(str(made.path)).signatures["embed"]

@@ -12,6 +12,11 @@ from keras_dml.training import discriminants
 from tests.export.conftest import CHANNELS, build, sample
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
+# By default only files of integers, whose rounding is the largest. The other files are slow.
+each_quantization = pytest.mark.parametrize(
+    "quantization",
+    [pytest.param(q, marks=[pytest.mark.slow] * (q != "int8")) for q in QUANTIZATIONS],
+)
 EDGE_BYTES = 180_000
 
 
@@ -33,7 +38,7 @@ def exported(edge, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_embeddings_are_those_of_keras_within_the_bound(edge, exported, quantization):
     fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
     actual = litert.embed(exported(quantization).path, fresh)
@@ -45,7 +50,7 @@ def test_embeddings_are_those_of_keras_within_the_bound(edge, exported, quantiza
     )  # knots: never rounded
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantization):
     embeddings = keras_dml.embed(edge, [sample(90, 6, seed) for seed in range(4)])
     actual = litert.distance(exported(quantization).path, embeddings, embeddings)
@@ -58,6 +63,7 @@ def test_the_edge_encoder_fits_a_watch(exported, quantization):
     assert exported(quantization).bytes <= EDGE_BYTES
 
 
+@pytest.mark.slow
 def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng):
     windows, people = rng.normal(size=(12, 80, 6)).astype("float32"), np.repeat(np.arange(4), 3)
     model = discriminants.correlation_model(windows, people, (0, 4, 8), 3)
@@ -68,6 +74,7 @@ def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng)
     assert np.ptp(expected, axis=0).min() > 0.1
 
 
+@pytest.mark.slow
 def test_file_is_invariant_to_the_orientation_of_an_accelerometer(tmp_path):
     signal = keras.Input((None, 3))
     framed = layers.GravityFrame("both", lag=3)(signal)
@@ -80,7 +87,7 @@ def test_file_is_invariant_to_the_orientation_of_an_accelerometer(tmp_path):
     np.testing.assert_allclose(litert.embed(made.path, turned), expected, rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_result_describes_the_file(exported, quantization):
     made = exported(quantization)
     assert made.bytes == made.path.stat().st_size
@@ -94,7 +101,7 @@ def test_smaller_formats_are_smaller(exported):
     assert dynamic < 0.62 * half < 0.36 * full
 
 
-@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+@each_quantization
 def test_batch_normalization_is_folded_into_the_convolutions(exported, quantization):
     (embed,) = (
         graph for graph in operators.operators(exported(quantization).path) if "CONV_2D" in graph
@@ -155,9 +162,9 @@ def test_a_recording_without_steps_gives_nan(exported):
 @pytest.mark.parametrize(
     "head",
     [
-        layers.SequencePooling("max"),
-        layers.SequencePooling("mean"),
-        layers.QuantileLayer(3, flatten=True),
+        pytest.param(layers.SequencePooling("max"), marks=pytest.mark.slow),
+        pytest.param(layers.SequencePooling("mean"), marks=pytest.mark.slow),
+        pytest.param(layers.QuantileLayer(3, flatten=True), marks=pytest.mark.slow),
         layers.QuantileLayer(3, p=1.5),
     ],
     ids=["max", "mean", "flat", "p=1.5"],
@@ -183,6 +190,7 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
         litert.embed(file, [sample(39, CHANNELS)])
 
 
+@pytest.mark.slow
 def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_path):
     from keras_dml._backend import keras
 
@@ -287,6 +295,7 @@ def test_file_without_weights_is_not_written(small, tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_operators_without_builtin_version_are_named(small, tmp_path):
     def spectral(x, y):
         gap = x[:, None] - y[None]

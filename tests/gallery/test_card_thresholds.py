@@ -51,6 +51,7 @@ def family(tmp_path):
         yield gallery
 
 
+@pytest.mark.slow
 def test_the_card_s_threshold_of_one_percent_decides_until_another_is_set(family):
     row = next(row for row in zoo.card(NAME)["thresholds"] if row["far"] == 0.01)
     decision = family.verify("ada", utterances(0.0, 1))

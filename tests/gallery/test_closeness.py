@@ -25,6 +25,7 @@ def test_closeness_is_0_at_other_people_and_100_at_the_same_recording(scale, dis
     assert scale.closeness(distance) == pytest.approx(closeness)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gait_lda", "vowels_qp_wl"])
 def test_an_enrolled_recording_has_closeness_100_and_no_distance_is_printed(tmp_path, name):
     (ada, bo, *_), _ = reading.read_golden(lookup.find(name) / "golden.npz")

@@ -109,6 +109,7 @@ def test_exported_files_decide_as_the_gallery(model, tmp_path, quantization, err
                 check_one(gallery, device, walks(name, 2, seed=seed), error)
 
 
+@pytest.mark.slow
 def test_a_gate_that_refuses_noise_does_not_refuse_the_export(tmp_path):
     with filled(tmp_path / "family.db", model := MODELS["wasserstein"]()) as gallery:
         gallery._model._gate = quality.Gate(model, quality.Usual(("x", "y", "z"), stddev=3 * (9,)))
@@ -209,6 +210,7 @@ def test_numpy_and_litert_alone_decide_as_the_gallery(watch, bare):
     assert (code, out) == (2, "") and "KeyError: 'nobody'" in err
 
 
+@pytest.mark.slow
 def test_every_error_exits_with_2(watch, bare, tmp_path):
     cut = tmp_path / "cut.npy"
     cut.touch()
@@ -270,6 +272,7 @@ def test_the_device_refuses_a_recording_that_is_too_short_for_the_model(watch):
         decided(watch[0] / "device").scores(np.zeros((7, CHANNELS)))
 
 
+@pytest.mark.slow
 def test_another_folder_is_left_and_an_earlier_export_is_replaced(watch, tmp_path):
     folder, *_ = watch
     (tmp_path / "thesis").mkdir()
@@ -307,6 +310,7 @@ def test_a_distance_that_no_device_computes_is_refused(tmp_path):
             galleries.export_tflite(gallery, tmp_path / "watch")
 
 
+@pytest.mark.slow
 def test_files_that_decide_differently_are_not_written(tmp_path, monkeypatch):
     def another(gallery, count):
         golden = original(gallery, count)

@@ -47,6 +47,7 @@ def test_people_are_verified_and_others_are_not(gallery, people):
     assert "alice rejected" in str(rejected)
 
 
+@pytest.mark.slow
 def test_a_person_is_found_and_a_stranger_is_none(gallery, people):
     calibrated(gallery, people)
     identification = gallery.identify(people("carol"), top=2)
@@ -68,6 +69,7 @@ def test_the_score_is_the_mean_over_recordings_of_the_least_distance(gallery, mo
     np.testing.assert_allclose(decision.score, between.min(axis=1).mean(), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_threshold_keeps_its_rate_on_the_people_it_was_set_on(gallery, people):
     threshold = calibrated(gallery, people, far=0.05)
     assert gallery.thresholds == {0.05: threshold}
@@ -76,6 +78,7 @@ def test_a_threshold_keeps_its_rate_on_the_people_it_was_set_on(gallery, people)
     assert low <= 0.05 <= high and threshold.tar > 0.9
 
 
+@pytest.mark.slow
 def test_a_threshold_says_what_its_people_support(gallery, people):
     threshold = calibrated(gallery, people, far=0.05)
     fewest, most = threshold.people_needed(0.005)
@@ -104,6 +107,7 @@ def test_people_needed_counts_independent_pairs():
         assert (rates.strictest <= 0.05) == is_enough
 
 
+@pytest.mark.slow
 def test_an_extrapolated_threshold_states_its_method(gallery, people):
     far = calibrated(gallery, people).strictest / 3
     with pytest.warns(UserWarning, match="extrapolated beyond the rates"):
@@ -129,6 +133,7 @@ def test_decisions_state_their_rate_and_whether_it_is_extrapolated(gallery, peop
     assert gallery.identify(observed, threshold=1.0).far is None
 
 
+@pytest.mark.slow
 def test_a_threshold_is_removed(gallery, model, people, place):
     calibrated(gallery, people, 0.05)
     calibrated(gallery, people, 0.1)
@@ -144,6 +149,7 @@ def test_a_threshold_is_removed(gallery, model, people, place):
         gallery.remove_threshold(0.1)
 
 
+@pytest.mark.slow
 def test_a_session_is_compared_with_other_sessions(gallery, people):
     """The recordings of a session are similar, and the sessions of a person differ strongly."""
     names = np.repeat([f"volunteer {i}" for i in range(24)], 4)
@@ -162,6 +168,7 @@ def test_a_session_is_compared_with_other_sessions(gallery, people):
         gallery.calibrate(recordings, names, 0.05, sessions=["monday"])
 
 
+@pytest.mark.slow
 def test_repeated_recordings_give_a_warning(gallery, people):
     names = [f"volunteer {i}" for i in range(24)]
     recordings = [recording for name in names for recording in people(name)]
@@ -186,6 +193,7 @@ def test_repeated_recordings_give_a_warning(gallery, people):
     assert threshold.trials == 94 * 23
 
 
+@pytest.mark.slow
 def test_more_recordings_than_in_calibration_give_a_warning(gallery, people, recwarn):
     assert calibrated(gallery, people).enrolled == 4
     gallery.enroll("dora", people("dora", 6))
@@ -200,6 +208,7 @@ def test_more_recordings_than_in_calibration_give_a_warning(gallery, people, rec
         gallery.calibrate(recordings, np.repeat(names, 2), 0.05)
 
 
+@pytest.mark.slow
 def test_the_rate_within_each_group_is_measured_and_stored(gallery, model, people, place):
     """People of a group resemble each other, so the rate in a group exceeds the overall rate."""
     level = people.level("volunteer 0")
@@ -215,6 +224,7 @@ def test_the_rate_within_each_group_is_measured_and_stored(gallery, model, peopl
         assert again.thresholds == {0.2: threshold}
 
 
+@pytest.mark.slow
 def test_a_group_of_one_person_has_no_rate_and_gives_a_warning(gallery, people):
     groups = {f"volunteer {i}": "many" for i in range(23)} | {"volunteer 23": "one"}
     with pytest.warns(UserWarning, match="1 of these 2 groups .* such as 'one'"):
@@ -222,11 +232,13 @@ def test_a_group_of_one_person_has_no_rate_and_gives_a_warning(gallery, people):
     assert [group.group for group in threshold.groups] == ["many"]
 
 
+@pytest.mark.slow
 def test_groups_without_any_of_the_people_are_refused(gallery, people):
     with pytest.raises(ValueError, match="none of the 24 people"):
         calibrated(gallery, people, groups={"somebody else": "children"})
 
 
+@pytest.mark.slow
 def test_enrolled_people_are_there_after_reopening(gallery, model, people, place):
     threshold = calibrated(gallery, people)
     with Gallery(model=model, **place) as again:
@@ -235,6 +247,7 @@ def test_enrolled_people_are_there_after_reopening(gallery, model, people, place
         assert again.identify(people("bob")).person == "bob"
 
 
+@pytest.mark.slow
 def test_people_enrolled_by_another_process_are_seen(gallery, model, people, place):
     with Gallery(model=model, **place) as second:
         second.identify(people("alice"), threshold=1e9)
@@ -303,6 +316,7 @@ def test_rejected_recordings_are_no_longer_accepted(gallery, people):
     assert gallery.identify(twin[:1], threshold=np.inf).person is None  # excluded by `reject`
 
 
+@pytest.mark.slow
 def test_rates_of_identification_grow_with_the_people(gallery, people):
     threshold = calibrated(gallery, people)
     identification = gallery.identify(people("carol"))
@@ -337,6 +351,7 @@ def _found(path, pattern):
     return any(pattern in file.read_bytes() for file in files)
 
 
+@pytest.mark.slow
 def test_merging_two_galleries_adds_nothing_twice(gallery, model, people, tmp_path):
     with Gallery(tmp_path / "other.db", model) as second:
         second.enroll("alice", people("alice", 2))
@@ -349,6 +364,7 @@ def test_merging_two_galleries_adds_nothing_twice(gallery, model, people, tmp_pa
     assert gallery.identify(people("dora"), threshold=1e9).person == "dora"
 
 
+@pytest.mark.slow
 def test_exported_templates_make_the_same_gallery(gallery, model, people, tmp_path):
     gallery.reject("alice", people("bob", 1))
     path = tmp_path / "family.npz"
@@ -400,6 +416,7 @@ def test_galleries_of_two_models_are_not_merged(gallery, tmp_path):
             gallery.merge(opened)
 
 
+@pytest.mark.slow
 def test_later_recordings_are_measured_against_everybody(gallery, people):
     names = ["alice", "bob", "nobody"]
     figures = gallery.evaluate(
@@ -409,6 +426,7 @@ def test_later_recordings_are_measured_against_everybody(gallery, people):
     assert figures.intervals["eer"][0] == 0
 
 
+@pytest.mark.slow
 def test_rejected_recordings_count_in_evaluate_as_in_verify(gallery, people):
     twin = people("alice", 2)
     rates = [gallery.evaluate([*twin, *people("bob", 2)], ["alice"] * 2 + ["bob"] * 2).eer]
@@ -435,6 +453,7 @@ def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(galler
         gallery.identify(people("alice"), threshold=1e9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00", "dora ", "\u00a0dora"])
 def test_invalid_names_are_refused(gallery, people, name):
     with pytest.raises(ValueError, match="`person` is .* must be a name"):
@@ -522,12 +541,14 @@ def test_merge_refuses_other_types(gallery):
         gallery.merge(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["aaaa", "abcd"])
 def test_calibration_needs_genuine_and_false_claims(gallery, people, names):
     with pytest.raises(ValueError, match="several recordings of each of at least two people"):
         gallery.calibrate(people("x"), list(names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
@@ -586,12 +607,14 @@ def test_models_without_weights_are_told_apart_by_what_they_compute_and_take():
     assert len({log_euclidean(), log_euclidean(pooled=4), log_euclidean(channels="abc")}) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [b"alice", None, 1, ["alice"]])
 def test_a_name_that_is_not_text_is_unknown(gallery, people, name):
     with pytest.raises(KeyError, match="Nobody named .* is enrolled in"):
         gallery.verify(name, people("alice"), threshold=1e9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["verify", "reject"])
 def test_an_unknown_person_is_an_error(gallery, people, method):
     calibrated(gallery, people)
@@ -599,6 +622,7 @@ def test_an_unknown_person_is_an_error(gallery, people, method):
         getattr(gallery, method)("zoe", people("alice"))
 
 
+@pytest.mark.slow
 def test_without_a_threshold_nothing_is_decided(gallery, people):
     with pytest.raises(ValueError, match="Use `calibrate`"):
         gallery.verify("alice", people("alice"))
@@ -634,6 +658,7 @@ def test_a_classifier_compares_by_its_learned_similarity(rng, tmp_path):
         assert again.people() == {"cup": 2, "pot": 1}
 
 
+@pytest.mark.slow
 def test_names_are_compared_in_composed_unicode(gallery, model, people, tmp_path):
     typed, of_macos = (unicodedata.normalize(form, "Zoë Łuç") for form in ("NFC", "NFD"))
     assert typed != of_macos
@@ -651,6 +676,7 @@ def test_names_are_compared_in_composed_unicode(gallery, model, people, tmp_path
     assert typed not in gallery.people()
 
 
+@pytest.mark.slow
 def test_people_of_recordings_are_compared_in_composed_unicode(gallery, people):
     of_macos = unicodedata.normalize("NFD", "Zoë")
     gallery.enroll("Zoë", people("Zoë"))
@@ -658,6 +684,7 @@ def test_people_of_recordings_are_compared_in_composed_unicode(gallery, people):
     assert figures.trials.genuine == 8
 
 
+@pytest.mark.slow
 def test_a_score_equal_to_the_threshold_is_accepted_and_the_next_one_is_not(gallery, people):
     observed = people("bob", 2)
     nearest = gallery.identify(observed, threshold=0.0).candidates[0]

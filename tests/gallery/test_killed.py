@@ -9,6 +9,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "times"), [("file", 12), ("encrypted file", 12), ("server", 2)])
 def test_kills_at_random_moments_lose_nothing(request, place, times):
     if place == "server":

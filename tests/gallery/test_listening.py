@@ -61,6 +61,7 @@ def heard(gallery, person, recording, sizes=(7,)):
     return answers
 
 
+@pytest.mark.slow
 def test_a_genuine_claim_is_accepted_early(gallery, people):
     answers = heard(gallery, "alice", people("alice", 1, 100)[0])
     assert answers[0].answer == "not yet" and answers[0].score is None
@@ -175,6 +176,7 @@ ORDERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_promise_holds_for_windows_in_any_order(order):
     """If thresholds applied to mean scores, repeating the best window would pass 42 % of claims."""
@@ -235,7 +237,15 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("change", LOOPS)
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            change, marks=[pytest.mark.slow] * (change not in ("as it is", "noise of 1 %"))
+        )
+        for change in LOOPS
+    ],
+)
 def test_the_best_window_in_a_loop_is_accepted_no_more_often_than_promised(alike, change):
     gallery, claims = alike
     rng, loops, honest = np.random.default_rng(1), [], [claim[-1] for claim in claims]
@@ -247,6 +257,7 @@ def test_the_best_window_in_a_loop_is_accepted_no_more_often_than_promised(alike
         assert loops == honest
 
 
+@pytest.mark.slow
 def test_the_order_of_the_windows_changes_nothing(alike):
     gallery, claims = alike
     person, windows, *_ = claims[0]
@@ -315,6 +326,7 @@ def test_a_window_that_was_marked_as_another_s_is_rejected(gallery, people):
     assert denied.accepted is False and denied.denied and "imposter" in str(denied)
 
 
+@pytest.mark.slow
 def test_seconds_are_stated_if_the_model_states_its_rate(people, tmp_path):
     signal = keras.Input((None, CHANNELS))
     x = InputContract(channels=list("xyz"), units="g", rate_hz=20)(signal)
@@ -328,6 +340,7 @@ def test_seconds_are_stated_if_the_model_states_its_rate(people, tmp_path):
     assert answer.seconds == 0.5 and "after 10 steps (0.5 s)" in str(answer)
 
 
+@pytest.mark.slow
 def test_a_model_of_one_length_sets_the_window(people, tmp_path):
     signal = keras.Input((WINDOW, CHANNELS))
     model = keras.Model(signal, QuantileLayer(6)(signal), name="fixed")

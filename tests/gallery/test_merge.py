@@ -50,6 +50,7 @@ def test_an_imposter_is_not_merged_into_an_enrolled_person(gallery, merge, peopl
     )
 
 
+@pytest.mark.slow
 def test_an_imposter_among_genuine_recordings_is_left_out(gallery, merge, people):
     with pytest.warns(UserWarning, match="1 recordings of .* were left out"):
         assert merge({"alice": [*people("alice", 2), *people("mallory", 1)]}) == {"alice": 2}
@@ -58,6 +59,7 @@ def test_an_imposter_among_genuine_recordings_is_left_out(gallery, merge, people
     )
 
 
+@pytest.mark.slow
 def test_merging_a_new_person_adds_the_largest_group(gallery, merge, people):
     with pytest.warns(UserWarning, match="1 recordings of .* were left out"):
         assert merge({"mallory": [*people("mallory", 3), *people("bob", 1)]}) == {"mallory": 3}
@@ -71,6 +73,7 @@ def test_imposters_do_not_vouch_for_each_other_when_merged(gallery, merge, peopl
     assert gallery.people()["alice"] == 4
 
 
+@pytest.mark.slow
 def test_near_recordings_are_merged_without_a_warning(gallery, merge, people, recwarn):
     assert merge({"alice": people("alice", 2), "mallory": people("mallory", 3)}) == {
         "alice": 2,

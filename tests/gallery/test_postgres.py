@@ -57,6 +57,7 @@ def run(url, statement):
         return connection.execute(statement)
 
 
+@pytest.mark.slow
 def test_candidates_are_the_owners_of_the_nearest_templates(store):
     z = embeddings(600)
     for i in range(300):
@@ -335,6 +336,7 @@ def test_one_file_keeps_the_keys_of_several_galleries(server, tmp_path):
             np.testing.assert_array_equal(second.templates()[2], embeddings(1, 1))
 
 
+@pytest.mark.slow
 def test_removal_destroys_the_key_and_lists_remaining_places(server, database, tmp_path):
     keys, secret = tmp_path / "people.keys", embeddings(3, 7)
     with opened(database, KEY, keys) as store:

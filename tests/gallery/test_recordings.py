@@ -50,6 +50,7 @@ def test_ids_are_equal_in_every_gallery_of_the_model(gallery, model, tmp_path):
     assert gallery.enroll("bob", [bad]).ids == ()
 
 
+@pytest.mark.slow
 def test_forgetting_equals_never_enrolling(gallery, model, tmp_path):
     ids = gallery.enroll("alice", list(RECORDINGS[:3])).ids
     gallery.forget("alice", ids[1])
@@ -99,6 +100,7 @@ def test_recordings_are_listed_with_their_times(gallery, place):
             ask(person="bob", **place)
 
 
+@pytest.mark.slow
 def test_a_rejection_is_undone(gallery, place):
     gallery.enroll("alice", RECORDINGS[0])
     before = state(gallery)

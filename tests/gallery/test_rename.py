@@ -20,6 +20,7 @@ def gallery(model, place, people):
         yield opened
 
 
+@pytest.mark.slow
 def test_a_person_keeps_everything_but_the_name(gallery, place, model, people):
     probe, denied = people("alice", 1), people("mallory", 1)
     score = gallery.verify("alice", probe, threshold=1e9).score
@@ -40,6 +41,7 @@ def test_a_person_keeps_everything_but_the_name(gallery, place, model, people):
         gallery.verify("alice", probe, threshold=1e9)
 
 
+@pytest.mark.slow
 def test_the_old_name_is_free_for_another_person(gallery, people):
     gallery.rename("alice", "carol")
     gallery.rename("bob", "alice")

@@ -35,6 +35,7 @@ def copies(recording):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", copies(np.zeros((2, 2))))
 def test_a_recording_of_a_person_counts_once_however_it_was_saved(gallery, people, kind):
     recording, another = people("carol", 2)
@@ -86,6 +87,7 @@ def test_recordings_with_channels_of_small_units_are_not_repeats(gallery, people
     assert len(gallery.enroll("carol", recordings).kept) == 9
 
 
+@pytest.mark.slow
 def test_a_copy_does_not_vouch_for_an_imposter(gallery, people):
     names = [f"volunteer {i}" for i in range(24)]
     recordings = [recording for name in names for recording in people(name)]
@@ -106,6 +108,7 @@ def test_a_forgotten_recording_can_be_enrolled_again(gallery, people):
     assert gallery.enroll("carol", recording).kept == (0,)
 
 
+@pytest.mark.slow
 def test_a_recording_is_not_both_enrolled_and_marked(gallery, people):
     genuine, strange = people("alice", 1)[0], people("mallory", 1)[0]
     gallery.enroll("alice", genuine)
@@ -121,6 +124,7 @@ def test_a_recording_is_not_both_enrolled_and_marked(gallery, people):
     assert gallery.enroll("mallory", intruder).kept == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exported", [False, True])
 def test_merging_the_same_recording_under_two_names_is_refused_and_adds_nothing(
     gallery, model, people, tmp_path, exported
@@ -157,6 +161,7 @@ def test_galleries_with_a_recording_of_two_people_are_not_merged(gallery, model,
             gallery.merge(third)
 
 
+@pytest.mark.slow
 def test_merging_adds_a_recording_of_a_person_once(gallery, model, people, tmp_path):
     shared, new = people("carol", 2)
     gallery.enroll("carol", shared)

@@ -90,6 +90,7 @@ def change(place, statement):
             connection.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ENCRYPTED, indirect=True)
 @pytest.mark.parametrize("statement", OF_STATE.values(), ids=OF_STATE.keys())
 def test_changed_rows_are_refused_on_opening(place, statement):

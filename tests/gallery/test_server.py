@@ -119,6 +119,7 @@ def test_json_arrays_are_read_like_files(client):
     assert client.post("/people/alice/verify", json={"recordings": [gap]}).json()["accepted"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recordings",
     [

@@ -86,6 +86,7 @@ def status(address, path="/healthz", headers=()):
 # Half-open connections
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HALF_SENT)
 def test_half_sent_requests_are_closed_and_other_clients_are_answered(monkeypatch, kind):
     monkeypatch.setattr(listening, "HEAD_SECONDS", 1)
@@ -131,6 +132,7 @@ def test_the_oldest_of_too_many_waiting_connections_is_closed(monkeypatch):
 # Requests of other sites
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "PUT"])
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "strange"])
 def test_a_link_of_another_site_may_only_read(client, method, site):
@@ -285,6 +287,7 @@ def test_a_client_with_wrong_tokens_is_told_to_wait(guarded):
     assert guarded.get("/people", headers=bearer(FULL)).status_code == 200
 
 
+@pytest.mark.slow
 def test_many_wrong_tokens_do_not_slow_other_clients(monkeypatch):
     """Threads send 1,000 wrong tokens as fast as possible, more than 10,000 per minute."""
     allowed = tokens.Tokens([FULL])
@@ -346,6 +349,7 @@ def slow_file(tmp_path, monkeypatch):
     return path
 
 
+@pytest.mark.slow
 def test_a_reading_has_a_deadline(slow_file, tmp_path, monkeypatch):
     fast = tmp_path / "fast.csv"
     fast.write_bytes(CSV)
@@ -421,6 +425,7 @@ def test_a_server_starts_a_process_before_the_first_request(tmp_path, monkeypatc
     assert starts.read_text() == "start\n"
 
 
+@pytest.mark.slow
 def test_a_process_imports_all_libraries_before_the_first_job(tmp_path):
     pytest.importorskip("pyarrow")
     pytest.importorskip("soundfile")
@@ -452,6 +457,7 @@ def test_a_process_imports_all_libraries_before_the_first_job(tmp_path):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_slow_files_of_one_client_leave_processes_to_others(slow_file, tmp_path, monkeypatch):
     fast = tmp_path / "fast.csv"
     fast.write_bytes(CSV)
@@ -474,6 +480,7 @@ def test_slow_files_of_one_client_leave_processes_to_others(slow_file, tmp_path,
     assert asyncio.run(work())[0].values.shape == (30, 3)
 
 
+@pytest.mark.slow
 def test_a_csv_of_100_000_columns_does_not_delay_other_clients(monkeypatch):
     monkeypatch.setattr(readers, "SECONDS", 10)
     count = 100_000

@@ -187,6 +187,7 @@ def limit_between(gallery, person, genuine, false):
     return (with_own + with_others) / 2
 
 
+@pytest.mark.slow
 def test_a_rejected_person_waits_and_an_accepted_one_does_not(gallery, people, clock):
     genuine, false = people("alice", 1), people("bob", 1)
     limit = limit_between(gallery, "alice", genuine, false)
@@ -204,6 +205,7 @@ def test_a_rejected_person_waits_and_an_accepted_one_does_not(gallery, people, c
         assert gallery.verify("alice", genuine, threshold=limit).accepted
 
 
+@pytest.mark.slow
 def test_a_stranger_counts_as_the_nearest_person(gallery, people, clock):
     genuine, stranger = people("alice", 1), people("alice's brother", 1)
     people.is_like("alice's brother", people.level("alice") + 2)
@@ -222,6 +224,7 @@ def test_a_stranger_counts_as_the_nearest_person(gallery, people, clock):
         gallery.identify(stranger, threshold=limit)
 
 
+@pytest.mark.slow
 def test_strangers_do_not_lock_a_person_out(gallery, people, clock):
     genuine = people("alice", 1)
     people.is_like("alice's brother", people.level("alice") + 2)
@@ -252,6 +255,7 @@ def test_a_loose_threshold_does_not_reset_the_count(gallery, people, clock):
         gallery.verify("alice", false)
 
 
+@pytest.mark.slow
 def test_the_limit_can_be_switched_off(model, place, people):
     with Gallery(model=model, tries=None, **place) as gallery:
         gallery.enroll("alice", people("alice"))

@@ -27,6 +27,7 @@ def change(path, *statement):
         database.execute(*statement)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model", "fingerprint"])
 @pytest.mark.parametrize("text", ["", "{", "null", "[]", "3", DEEP, None])
 def test_a_damaged_description_of_a_gallery_says_to_restore_a_backup(family, name, text):

@@ -93,6 +93,7 @@ def test_any_table_is_that_of_the_pairs_in_any_blocks(
     np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.slow
 @all_tables
 def test_gradients_in_vectors_and_weights_agree_with_finite_differences_and_in_blocks(rng, table):
     inputs, _ = TABLES[table]
@@ -138,6 +139,7 @@ def test_great_embeddings_keep_their_digits(rng):
     np.testing.assert_allclose(result, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype, wide", [("float16", "float32"), ("float64", "float64")])
 def test_half_precision_is_widened_and_double_is_kept(rng, dtype, wide):
     x, y = vectors(rng, 2, 3, dtype=dtype)
@@ -165,6 +167,7 @@ def test_no_rows_make_an_empty_table(rng):
 # ---- blocks -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused_from", FUSED)
 def test_compiled_tables_are_the_same_and_differentiable(rng, monkeypatch, fused_from):
     monkeypatch.setattr(similarity, "FUSED_FROM", fused_from)
@@ -218,6 +221,7 @@ def test_dropout_is_told_each_block_by_its_number(rng):
     np.testing.assert_allclose(result, of_plain * np.array([[1, 1, 2, 2, 3]]).T, rtol=1e-10)
 
 
+@pytest.mark.slow
 @reads_proc
 def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
     """Tests the memory of 256 x 2048 pairs, which have 268 MB of hidden units and 268 MB of
@@ -235,6 +239,7 @@ def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
     assert grown < 100
 
 
+@pytest.mark.slow
 @reads_proc
 @pytest.mark.parametrize("table, rows", list(zip(TABLES, (200_000, 400_000, 600_000), strict=True)))
 def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, table, rows):

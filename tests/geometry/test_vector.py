@@ -25,6 +25,7 @@ def way(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype, rtol", [("float32", 2e-6), ("float64", 1e-13)])
 def test_euclidean_distances_are_those_of_the_differences(rng, way, dtype, rtol):
     x, y = rng.normal(size=(7, 5)), rng.normal(size=(4, 5))
@@ -35,6 +36,7 @@ def test_euclidean_distances_are_those_of_the_differences(rng, way, dtype, rtol)
     np.testing.assert_allclose(squares, by_differences(x, y) ** 2, rtol=rtol)
 
 
+@pytest.mark.slow_on_jax
 def test_large_tables_come_from_inner_products_to_the_stated_error(rng):
     """Tests the error of distances that are computed from inner products, because 300 x 300 x 200
     differences take more than 1 MiB."""
@@ -56,6 +58,7 @@ def test_a_common_offset_costs_no_digits(rng):
     )
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
     x = rng.normal(size=(6, 40)).astype(dtype)
@@ -67,6 +70,7 @@ def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
         assert (item == 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_one_row_against_many_is_exact_even_to_its_neighbors(rng):
     """Tests distances of one vector to many vectors, because devices compare one query with all
     entries of their gallery."""
@@ -94,6 +98,7 @@ def test_a_row_of_nan_is_lost_alone(rng, way):
     np.testing.assert_array_equal(lost, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [vector.euclidean, vector.squared_euclidean, vector.snr])
 def test_gradients_agree_with_finite_differences(rng, way, function):
     x, y, probe = rng.normal(size=(3, 4)), rng.normal(size=(2, 4)), rng.normal(size=(3, 2))
@@ -103,6 +108,7 @@ def test_gradients_agree_with_finite_differences(rng, way, function):
     np.testing.assert_allclose(in_y, finite_differences(lambda v: of(x, v), y), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("function", [vector.euclidean, vector.squared_euclidean])
 def test_gradients_within_one_set_are_those_of_two_equal_sets(rng, way, function):
     """Tests that the gradients of distances within one set equal those between two equal sets. The
@@ -132,6 +138,7 @@ def test_rows_nearer_than_rounding_are_one_point_without_a_gradient(rng):
     assert (result == 0).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="forward mode is JAX's")
 def test_distances_within_one_set_have_a_forward_mode(rng, way):
     import jax
@@ -188,6 +195,7 @@ def test_golden_cosine_of_a_zero_vector():
     np.testing.assert_array_equal(in_second, 0)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("length", [0.0, 1e-30, 1e-7])
 def test_a_vector_too_short_for_a_direction_is_zero_with_gradient_zero(length, dtype):

@@ -6,7 +6,10 @@ import pytest
 from tests.hostile import checks, trials
 
 # The tests run every n-th attempt of these groups. `python -m tests.hostile` runs all attempts.
-EACH = {"recordings": 8, "names": 3, "galleries": 4, "requests": 2}
+EACH = {
+    "model_files": 2, "cards": 3, "arrays": 3, "labels": 4, "kills": 3, "recordings": 8, "names": 3,
+    "galleries": 4, "requests": 2,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("group", trials.GROUPS)

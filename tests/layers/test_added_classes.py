@@ -50,6 +50,7 @@ def corrected_distances(layer, z, covariance, spread):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_added_class_wins_if_it_is_nearest_and_old_scores_do_not_change(rng, layer):
     z, labels = examples(rng, 6, 50)
     old, new = labels < 4, labels >= 4
@@ -73,6 +74,7 @@ def test_added_class_wins_if_it_is_nearest_and_old_scores_do_not_change(rng, lay
     np.testing.assert_array_equal(wins, distances.argmin(axis=1) >= 4)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("count", [1, 3])
 def test_few_examples_suffice_although_the_similarity_prefers_old_classes(rng, layer, count):
     z, labels = examples(rng, 6, 40, scale=(1, 1, 1))
@@ -87,6 +89,7 @@ def test_few_examples_suffice_although_the_similarity_prefers_old_classes(rng, l
     assert np.mean(predicted[~new] < 4) > 0.9
 
 
+@pytest.mark.slow_on_jax
 def test_spread_comes_from_the_support_until_refit(rng, layer):
     z, labels = examples(rng, 6, 30)
     means = [z[labels == k].mean(axis=0) for k in range(4)]
@@ -123,6 +126,7 @@ def test_equal_examples_have_no_spread_and_give_finite_scores(layer):
     assert np.isfinite(scores(layer, np.eye(FEATURES))).all()
 
 
+@pytest.mark.slow_on_jax
 def test_without_old_classes_the_nearest_mean_decides(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
@@ -133,6 +137,7 @@ def test_without_old_classes_the_nearest_mean_decides(rng, layer):
     assert np.mean(predicted == labels[labels > 3] - 4) > 0.9
 
 
+@pytest.mark.slow_on_jax
 def test_removing_and_replacing_classes_updates_added(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
@@ -146,6 +151,7 @@ def test_removing_and_replacing_classes_updates_added(rng, layer):
     np.testing.assert_array_equal(scores(layer, z), similarities(layer, z))
 
 
+@pytest.mark.slow_on_jax
 def test_training_uses_plain_similarities_and_clears_added(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
@@ -159,6 +165,7 @@ def test_training_uses_plain_similarities_and_clears_added(rng, layer):
     np.testing.assert_array_equal(numpy(trained), similarities(still, z))
 
 
+@pytest.mark.slow_on_jax
 def test_hundreds_of_classes_are_added_at_once_and_one_by_one(rng, layer):
     z, labels = examples(rng, 304, 3, scale=(0.01, 0.01, 0.01))
     layer.refit(z[labels < 4], labels[labels < 4])

@@ -118,6 +118,7 @@ def test_initial_kernel_has_orthonormal_columns(n, units):
     assert off_the_manifold(built(units, n).kernel) < ORTHONORMAL
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
 def test_smallest_eigenvalue_does_not_fall(units, more, seed):
     """Tests that BiMap does not lower the smallest eigenvalue (Poincaré's bound). Therefore a
@@ -130,6 +131,7 @@ def test_smallest_eigenvalue_does_not_fall(units, more, seed):
     assert (least >= np.linalg.eigvalsh(x)[:, 0] * (1 - 1e-6)).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_square_map_keeps_affine_invariant_distances(rng):
     x = covariances(rng, 4, 5)
     y, metric = BiMap(5, dtype="float64")(x), distances.AffineInvariant()

@@ -27,6 +27,7 @@ def test_each_class_is_calibrated_by_its_own_matrices(rng):
             np.testing.assert_allclose(numpy(weight)[label], value, rtol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_scores_are_of_every_class(rng):
     layer, x, labels = calibrated(rng)
     scores = numpy(layer(x.astype("float32")))
@@ -38,6 +39,7 @@ def test_scores_are_of_every_class(rng):
         )
 
 
+@pytest.mark.slow_on_jax
 def test_a_class_without_statistics_has_no_score(rng):
     layer = ClassPotatoes(3)
     layer.build((None, 2, 2))
@@ -46,6 +48,7 @@ def test_a_class_without_statistics_has_no_score(rng):
         layer.check_calibrated()
 
 
+@pytest.mark.slow_on_jax
 def test_an_update_moves_the_weights_as_the_geometry_says(rng):
     layer, x, labels = calibrated(rng, update_rate=0.2)
     before = [numpy(weight) for weight in layer.weights]

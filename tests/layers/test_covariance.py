@@ -32,6 +32,7 @@ def test_two_steps_give_rank_one():
     assert np.linalg.matrix_rank(actual) == 1
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_silence_is_the_zero_matrix_and_too_few_steps_are_nan(estimator, rng):
     x = rng.normal(size=(3, 7, 4))
@@ -61,6 +62,7 @@ def test_an_unknown_estimator_is_refused_with_the_names():
         Covariance("shrunk")
 
 
+@pytest.mark.slow_on_jax
 def test_a_model_of_it_alone_has_a_distance(rng):
     model = keras.Sequential([keras.Input((None, 3)), Covariance("oas")])
     table = model.layers[-1].distance(*[model(rng.normal(size=(2, 30, 3)))] * 2)

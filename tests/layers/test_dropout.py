@@ -38,6 +38,7 @@ def test_units_are_uncorrelated(rate):
     assert np.abs(correlations).max() < 5.5 / np.sqrt(4000)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 5, 11), (0, 4), (2, 16)], ids=str)
 def test_masks_of_any_shape_repeat_with_the_seed(shape):
     first = mask_of_seed(shape, 0.25, 1)

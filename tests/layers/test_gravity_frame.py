@@ -34,6 +34,7 @@ def framed(x, kind="axes", mask=None):
     return np.array(GravityFrame(kind, lag=3)(x, mask=mask))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 10**6))
 def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
@@ -91,6 +92,7 @@ def test_the_unit_does_not_matter(rng):
     np.testing.assert_allclose(framed(x / GRAVITY), framed(x) / GRAVITY, rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", KINDS)
 def test_padding_of_any_content_changes_nothing_and_becomes_zero(kind, rng):
     x = walk(rng)
@@ -100,6 +102,7 @@ def test_padding_of_any_content_changes_nothing_and_becomes_zero(kind, rng):
     np.testing.assert_array_equal(actual[100:], 0)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("x", [np.zeros((5, 3)), np.tile([0.0, -9.0, 0.0], (5, 1))])
 def test_a_sensor_at_rest_does_not_move(kind, x):

@@ -21,6 +21,7 @@ def test_every_loss_and_mining_trains(floatx):
             assert np.isfinite(float(eager)), name
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "mixed_float16"])
 def test_an_lstm_draws_orthogonal_weights_of_any_dtype(dtype):
     actual = layers.LastLSTM(3, depth=2, dtype=dtype)(np.ones((2, 4, 3), "float32"))

@@ -77,6 +77,7 @@ def test_a_trained_model_gets_its_contract_and_keeps_its_weights(rng):
         models.with_contract(with_it, contract())
 
 
+@pytest.mark.slow_on_jax
 def test_a_model_of_other_channels_is_refused():
     with pytest.raises(ValueError, match=r"names 3 channels. Received inputs of shape.*None, 2"):
         models.with_contract(models.sequence_encoder(2), contract())

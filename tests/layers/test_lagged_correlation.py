@@ -28,6 +28,7 @@ def test_output_is_float32_under_half_precision(rng, policy):
     np.testing.assert_array_equal(actual, numpy(LaggedCorrelation((0, 2))(x)))
 
 
+@pytest.mark.slow_on_jax
 def test_masked_steps_move_nothing_whatever_they_hold(rng):
     x, mask = rng.normal(size=(1, 12, 2)).astype("float32"), np.arange(12)[None] < 8
     expected = numpy(LaggedCorrelation((0, 3))(x[:, :8]))

@@ -66,6 +66,7 @@ def test_golden_symmetric_similarities_and_their_gradients(symmetry):
         np.testing.assert_allclose(smallest, expected["smallest_eigenvalue_of_max"], rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_the_first_argument_is_the_example(rng, z):
     layer = random_layer(rng)
     table, turned = numpy(layer(z[:2], z[2:])), numpy(layer(z[2:], z[:2]))
@@ -126,6 +127,7 @@ def shares(layer, n, m, training=True):
     return numpy(table) / UNITS
 
 
+@pytest.mark.slow_on_jax
 def test_dropout_drops_its_fraction_independently_for_each_pair(watched):
     actual = shares(watched, 40, 50)
     fractions = actual * 0.75
@@ -137,6 +139,7 @@ def test_dropout_drops_its_fraction_independently_for_each_pair(watched):
     assert (shares(watched, 40, 50) != actual).mean() > 0.8  # a new mask in each call
 
 
+@pytest.mark.slow
 def test_blocks_have_different_masks(watched, monkeypatch):
     one_row = 4 * UNITS * 40
     monkeypatch.setattr(geometry, "DROPPED_BYTES", one_row)
@@ -145,6 +148,7 @@ def test_blocks_have_different_masks(watched, monkeypatch):
     assert abs(fractions.mean() - 0.75) < 0.005
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("blocks", ["whole", "in blocks"])
 def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
     """Compares gradients with finite differences for one seed. The backward pass recomputes units
@@ -256,6 +260,7 @@ def of_weights(layer, x, y):
     return list(map(np.asarray, tape.gradient(loss, layer.trainable_variables)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
 def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
     """Tests two layers of different widths one after the other. An earlier version used the same

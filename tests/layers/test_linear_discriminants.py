@@ -31,6 +31,7 @@ def test_discriminants_are_linear_up_to_the_limit(rng):
     assert 0.4 < np.abs(actual).max() <= 0.5001
 
 
+@pytest.mark.slow_on_jax
 def test_vectors_are_compared_by_cosine(rng):
     layer, features = discriminants(rng), rng.normal(size=(2, 3)).astype("float32")
     assert isinstance(layer.distance, distances.Cosine)

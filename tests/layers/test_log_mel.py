@@ -88,6 +88,7 @@ def test_another_rate_has_frames_of_the_same_duration():
     assert layer.compute_output_shape((1, 8000, 1)) == (1, 98, 10)
 
 
+@pytest.mark.slow_on_jax
 def test_gradients_are_those_of_finite_differences(rng):
     layer = LogMel(2, rate=200, low=0, high=100, dtype="float64")
     audio, weights = rng.normal(size=(1, 11, 1)), rng.normal(size=(1, 4, 2))
@@ -110,6 +111,7 @@ def test_a_frame_is_valid_if_all_its_samples_are(rng):
     np.testing.assert_array_equal(np.flatnonzero(~actual), [2, 3, 4])
 
 
+@pytest.mark.slow_on_jax
 def test_padding_changes_no_frame_and_adds_zeros(rng):
     layer, audio = LogMel(8), speech(2500, rng)
     bare = numpy(layer(audio[:, :1700]))

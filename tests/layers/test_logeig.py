@@ -21,6 +21,7 @@ def logarithm(x, floor):
     return vectors * np.log(np.maximum(values, floor)) @ vectors.T
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("values", [[0.01, 0.5, 0.5, 20.0], [1.0, 1.0, 1.0, 1.0]])
 def test_it_is_the_matrix_logarithm(solver, values):

@@ -31,6 +31,7 @@ def test_masked_steps_count_as_zero(rng):
     np.testing.assert_array_equal(numpy(layer(x, mask=mask)), expected)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("options", [{}, {"dilation_rate": 3}, {"kernel_size": 4}])
 def test_padding_does_not_change_stacked_layers(rng, options):
     """Tests two stacked layers with a bias. The bias makes the padding non-zero before the second

@@ -38,6 +38,7 @@ def test_bands_are_those_of_the_definition(rng):
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5 * expected.max())
 
 
+@pytest.mark.slow_on_jax
 def test_padding_changes_no_frame_and_is_masked(rng):
     layer, audio = MelPower(40), noise(rng, 2_000)
     padded = np.concatenate([audio, np.ones((1, 777, 1), "float32")], axis=1)

@@ -20,6 +20,7 @@ def test_only_quiet_recordings_are_amplified(rng):
     np.testing.assert_allclose(actual[0] / x[0], 0.1 / rms(x)[0], rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_the_level_is_that_of_the_valid_steps(rng):
     x = rng.normal(scale=0.01, size=(1, 300, 1)).astype("float32")
     padded = np.concatenate([x, np.full((1, 200, 1), 7, "float32")], axis=1)

@@ -91,6 +91,7 @@ def test_the_head_names_cosine():
 # ---- MaskedAveragePooling1D -------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("pool_size", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("time", [1, 7, 8])
 def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size, time):
@@ -105,6 +106,7 @@ def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size,
     assert layer.compute_output_shape((None, None, 3)) == (None, None, 3)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("pool_size", [2, 3, 4])
 @pytest.mark.parametrize("time", [7, 8])
 def test_windows_average_valid_steps_and_pass_the_mask_on(rng, pool_size, time):

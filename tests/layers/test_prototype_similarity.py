@@ -220,6 +220,7 @@ Z = np.ones((2, 2))
 WITH_NAN = np.array([[1, 1], [1, np.nan]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change, message",
     [

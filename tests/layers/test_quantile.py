@@ -27,6 +27,7 @@ def numpy(tensor):
     return np.asarray(ops.convert_to_numpy(tensor))
 
 
+@pytest.mark.slow_on_jax
 def test_last_row_holds_the_knots_and_the_others_the_values_at_them(rng):
     x = activations(rng)
     layer = QuantileLayer(KNOTS)
@@ -37,6 +38,7 @@ def test_last_row_holds_the_knots_and_the_others_the_values_at_them(rng):
     np.testing.assert_allclose(actual[:, :-1], quantile.quantiles(x, knots), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_first_and_last_value_are_minimum_and_maximum(rng):
     x = activations(rng)
     actual = numpy(QuantileLayer(1)(x))[:, :-1]
@@ -61,6 +63,7 @@ def test_masked_recordings_equal_their_valid_steps(mask, seed):
         np.testing.assert_allclose(values[:-1], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("flatten", [False, True])
@@ -111,6 +114,7 @@ def test_one_step_is_a_distribution(rng):
     np.testing.assert_array_equal(actual, np.repeat(x.transpose(0, 2, 1), KNOTS + 2, axis=2))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16", "bfloat16"])
 def test_half_precision_policies_compute_in_float32(rng, policy):
     """Tests that half-precision policies compute in float32. In bfloat16 the third digit of knots
@@ -136,6 +140,7 @@ def test_explicit_dtype_is_widened_to_float32(rng):
         assert keras.backend.standardize_dtype(actual.dtype) == expected_dtype
 
 
+@pytest.mark.slow_on_jax
 def test_flat_output_is_filter_major_without_borders_and_knots():
     """Tests the order of flattened embeddings. The worked example `neg_cosine` flattens matrices A
     without the border columns 0 and M + 1."""
@@ -181,6 +186,7 @@ def test_inputs_other_than_sequences_are_refused(shape):
         QuantileLayer(KNOTS)(np.zeros(shape, "float32"))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):

@@ -59,6 +59,7 @@ def test_a_single_channel_is_a_maximum(solver):
     np.testing.assert_allclose(actual.ravel(), [EPSILON, EPSILON, 3], rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_only_a_matrix_that_is_not_finite_becomes_nan(solver, bad):

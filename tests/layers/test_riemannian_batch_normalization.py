@@ -40,6 +40,7 @@ def test_training_and_inference_are_those_of_the_definition():
     np.testing.assert_array_equal(numpy(layer.running_mean), expected["batch_mean"])
 
 
+@pytest.mark.slow_on_jax
 def test_a_batch_is_moved_to_the_identity_with_its_distances(rng):
     x, metric = covariances(rng, 6, 4), distances.AffineInvariant()
     y = built(4)(x, training=True)
@@ -47,6 +48,7 @@ def test_a_batch_is_moved_to_the_identity_with_its_distances(rng):
     assert np.linalg.norm(numpy(spd.log(y)).mean(axis=0)) < 0.1
 
 
+@pytest.mark.slow_on_jax
 def test_a_common_mixture_of_channels_is_taken_away(rng):
     """Tests that the layer removes a linear mixture of channels if the mixture is the same for all
     matrices. The test compares distances, because the result may be rotated.
@@ -65,6 +67,7 @@ def test_a_new_layer_is_the_identity_outside_training(rng):
     np.testing.assert_allclose(numpy(built(3)(x)), x, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_the_running_mean_follows_the_batches(rng):
     x, layer = covariances(rng, 8, 3), built(3, 0.5)
@@ -91,6 +94,7 @@ def test_gradient_ignores_the_mean_and_is_finite_at_equal_eigenvalues(rng):
     np.testing.assert_allclose(of_bias, 3 * numpy(spd.vectorize(symmetric)), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_any_optimizer_keeps_it_positive_definite(rng):
     layer = RiemannianBatchNormalization()
     inputs = keras.Input((4, 4))

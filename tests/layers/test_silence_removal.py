@@ -46,6 +46,7 @@ def silence(kind, seconds, seed=1):
 KINDS = ("zeros", "an offset", "one bit", "quiet noise", "noise 16 dB below", "hum")
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seconds", [3, 10, 30])
@@ -61,6 +62,7 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
         assert any(np.array_equal(output[i : i + len(rest)], rest) for i in start)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("where", ["before", "after", "within"])
 def test_zeros_change_nothing(where):
     """Tests that added zeros do not change the result. The test adds whole blocks of zeros, so that
@@ -75,6 +77,7 @@ def test_zeros_change_nothing(where):
     np.testing.assert_array_equal(cut(np.concatenate(parts)), sound)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @settings(deadline=None, max_examples=20)
 @given(gain=st.floats(1e-3, 10), start=st.integers(0, 20_000))
@@ -85,6 +88,7 @@ def test_the_scale_of_a_recording_and_the_beginning_of_speech_do_not_matter(gain
     np.testing.assert_allclose(np.std(output), gain * np.std(cut(sound)), rtol=1e-2)
 
 
+@pytest.mark.slow_on_jax
 def test_a_click_does_not_hide_the_speech():
     sound = np.concatenate([speech(1.0), 1e-4 * speech(5.0, 3)])
     sound[RATE // 2 :: 6 * RATE][:1] = 30.0
@@ -103,11 +107,13 @@ def test_only_long_pauses_are_removed(start):
         assert len(cut(np.concatenate(parts))) == round(RATE * (2 * start + 0.62 + 2 * length))
 
 
+@pytest.mark.slow_on_jax
 def test_weak_sounds_between_loud_ones_stay():
     sound = np.concatenate([speech(0.6), 1e-2 * speech(0.2, 4), speech(0.6, 5)])
     np.testing.assert_array_equal(cut(sound), sound)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("sound", [np.zeros(20_000), np.full(20_000, 0.3), speech(1.25)])
 def test_silence_keeps_some_samples_and_constant_sound_keeps_all(sound):
     output = cut(sound, least=8000)
@@ -145,6 +151,7 @@ def test_padding_is_never_speech_and_changes_nothing():
         np.testing.assert_array_equal(row[rest, 0], cut(sound))
 
 
+@pytest.mark.slow_on_jax
 def test_nan_stays_in_the_recording():
     sound = np.concatenate([speech(1.0), np.zeros(RATE)])
     sound[20_000] = np.nan

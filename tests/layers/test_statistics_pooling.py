@@ -49,6 +49,7 @@ def test_standard_deviation_is_accurate_at_a_large_mean(rng):
     np.testing.assert_allclose(actual[0, 1], noise.std(), rtol=1e-3)
 
 
+@pytest.mark.slow_on_jax
 def test_masked_steps_move_nothing_and_get_no_gradient(rng):
     x, mask = rng.normal(size=(1, 6, 2)).astype("float32"), np.array([[1, 0, 1, 1, 0, 0]], bool)
     layer = StatisticsPooling()

@@ -71,6 +71,7 @@ def trained(model, x, probe):
     return [tensor.numpy() for tensor in step(*arguments)]
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("epsilon", [None, EPSILON])
 @pytest.mark.parametrize("solver", ["eigh", "polynomial"])
 def test_it_equals_the_three_layers(solver, epsilon, rng):
@@ -108,6 +109,7 @@ def test_a_training_step_in_a_graph_is_right(shape, name, rng):
         np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [1, SUMMED, SUMMED + 1])
 def test_without_a_floor_a_training_step_is_right(units, rng):
     n = SUMMED + 2
@@ -119,6 +121,7 @@ def test_without_a_floor_a_training_step_is_right(units, rng):
         np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow_on_jax
 def test_a_nan_stays_in_its_matrix(rng):
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(3)]).astype("float32")
     x[1, 0, 0] = np.nan
@@ -138,6 +141,7 @@ def test_an_empty_batch_has_no_gradient(rng):
     np.testing.assert_array_equal(of_kernel, np.zeros((6, 3)))
 
 
+@pytest.mark.slow
 def test_it_trains_like_the_three_layers_on_batches_of_any_size(rng):
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(10)]).astype("float32")
     layer = built(6, 3, rng, epsilon=EPSILON)

@@ -25,6 +25,7 @@ def test_inner_products_are_kept(rng):
     np.testing.assert_allclose(first @ second, np.sum(x[0] * x[1]), rtol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_its_distance_of_logarithms_is_the_log_euclidean_one(rng):
     x, layer = covariances(rng, 4, 5), TangentVector(dtype="float64")
     vectors = layer(LogEig(dtype="float64")(x))

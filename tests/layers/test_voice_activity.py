@@ -50,6 +50,7 @@ def test_sound_of_constant_level_is_not_masked():
     assert speech_mask(np.ones((1, 7, 3))).all()
 
 
+@pytest.mark.slow_on_jax
 def test_later_pooling_ignores_masked_frames(rng):
     bands = rng.normal(size=(1, 30, 3)).astype("float32")
     network = keras.Sequential(

@@ -38,6 +38,7 @@ def test_the_embedding_is_that_of_the_definition(time, windows, network, rng):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_recordings_of_a_padded_batch_have_their_own_windows(network, rng):
     layer, lengths = WindowedMean(network, STEP, REACH, LEAD), np.array([4, 9, 14, 20])
     batch = rng.normal(size=(4, 20, 2)).astype("float32")

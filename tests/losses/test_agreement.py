@@ -103,6 +103,7 @@ def embedded(model, rng):
     return model(rng.normal(size=(8, 12, 3)).astype("float32"), training=True)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_a_loss_of_another_distance_than_the_heads_warns(name, rng):
@@ -116,6 +117,7 @@ def test_a_loss_of_another_distance_than_the_heads_warns(name, rng):
         assert all(str(value) in message for value in distance.get_config().values())
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", AGREEING)
 def test_a_loss_of_the_heads_distance_does_not_warn(name, rng):
     parts, loss = AGREEING[name]

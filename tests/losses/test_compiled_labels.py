@@ -37,7 +37,12 @@ METHODS = {
     "train_on_batch": lambda model, x, y: model.train_on_batch(x, y),
     "test_on_batch": lambda model, x, y: model.test_on_batch(x, y),
 }
-each_loss = pytest.mark.parametrize("name", LOSSES)
+# By default one loss of triplets, one of pairs, and one with proxies. The others are slow.
+DEFAULT = {"triplet semi_hard", "n_pair", "proxy_nca"}
+each_loss = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name not in DEFAULT)) for name in LOSSES],
+)
 
 STOPPED = (ValueError, RuntimeError)  # JAX raises a RuntimeError
 if keras.backend.backend() == "tensorflow":
@@ -101,6 +106,7 @@ def test_a_compiled_fit_stops_at_a_class_that_the_model_does_not_have(name):
         METHODS["fit"](model, x, np.where(PAIRS == 2, 7, PAIRS))
 
 
+@pytest.mark.slow
 @each_loss
 def test_a_compiled_fit_refuses_labels_of_another_kind(name):
     model, x = compiled(name)
@@ -114,6 +120,7 @@ def test_a_compiled_fit_refuses_labels_of_another_kind(name):
             METHODS["fit"](model, x, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="shapes are static on JAX")
 @pytest.mark.parametrize("name", ["contrastive", "n_pair", "proxy_nca"])
 def test_a_pipeline_of_unknown_sizes_stops_where_labels_and_rows_differ_in_number(name):
@@ -159,6 +166,7 @@ def test_xla_on_tensorflow_which_drops_assertions_gives_nan(name):
     assert np.isnan(step(ops.cast(np.where(PAIRS == 2, -1, PAIRS), "float32"), predictions))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floatx, largest", [("float16", 2**11 - 1), ("bfloat16", 2**8 - 1)])
 def test_half_precision_labels_that_are_not_told_apart_are_refused(floatx, largest):
     """Tests that labels in half precision are refused if rounding could make different labels

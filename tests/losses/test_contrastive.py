@@ -35,6 +35,7 @@ def test_it_is_the_mean_over_ordered_pairs(seed, margin):
     np.testing.assert_allclose(result, np.mean(terms), rtol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 def test_gradients_agree_with_finite_differences(rng):
     x, labels = rng.normal(size=(5, 3)), np.array([0, 1, 0, 1, 2])
     loss = ContrastiveLoss(2.0, dtype="float64")

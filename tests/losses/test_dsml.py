@@ -27,6 +27,7 @@ def test_gradients_agree_with_finite_differences(rng):
     np.testing.assert_allclose(result, finite_differences(run, x), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_without_triplets_the_pull_to_zero_mean_is_left(rng):
     x = rng.normal(size=(3, 4))
     result = DSMLTripletLoss(zero_mean_weight=0.5, reduction=None, dtype="float64")(np.arange(3), x)

@@ -104,6 +104,7 @@ def test_an_anchor_without_a_positive_pays_nothing_itself(rng, make):
     assert (values[4] == 0) == (make is not ContrastiveLoss)
 
 
+@pytest.mark.slow_on_jax
 @losses
 def test_equal_rows_have_finite_gradients(rng, make):
     x = embeddings(rng, "euclidean").astype("float32")
@@ -152,6 +153,7 @@ def graph_gradient(loss):
     return step
 
 
+@pytest.mark.slow
 @losses
 def test_labels_that_are_not_ids_are_shown_and_stop_a_compiled_step(rng, make):
     x = embeddings(rng, "euclidean").astype("float32")

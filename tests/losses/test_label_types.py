@@ -130,6 +130,7 @@ def test_predictions_that_are_no_real_numbers_are_refused(rng, make, width):
             make()(LABELS, bad)
 
 
+@pytest.mark.slow_on_jax
 @each_loss
 def test_lists_are_taken_and_no_rows_are_refused_in_words(rng, make, width):
     x, loss = predictions(rng, width), make()

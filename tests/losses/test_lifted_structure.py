@@ -27,6 +27,7 @@ def test_it_is_the_smooth_form_not_that_of_the_two_maxima():
     np.testing.assert_allclose(result, expected["value"], rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 2**31), st.sampled_from([0.3, 1.0]))
 def test_it_is_equation_3_read_aloud(seed, margin):
     rng = np.random.default_rng(seed)
@@ -42,6 +43,7 @@ def test_it_is_equation_3_read_aloud(seed, margin):
     np.testing.assert_allclose(result, np.mean(terms), rtol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 def test_each_anchor_has_its_own_value_by_a_distance_that_is_not_symmetric(rng):
     x, labels = rng.normal(size=(5, 4)), np.array([0, 0, 1, 1, 1])
     d = ((x[None] - x[:, None]).var(axis=-1)) / x.var(axis=-1)[:, None]  # anchors are rows

@@ -116,6 +116,7 @@ def check(case, loss, labels, embeddings):
     np.testing.assert_allclose(result, slopes, rtol=1e-4, atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_triplet_semihard_loss_is_the_semi_hard_triplet_loss_with_its_fallback(metric):
     result = [
@@ -129,6 +130,7 @@ def test_triplet_semihard_loss_is_the_semi_hard_triplet_loss_with_its_fallback(m
         check(case, loss, "y_true", "y_pred")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_triplet_hard_loss_is_the_hard_triplet_loss_with_its_fallback(metric):
     result = [

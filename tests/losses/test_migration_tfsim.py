@@ -31,6 +31,7 @@ def inputs(case):
     return {key: np.array(golden[name]) for key, name in case["inputs"].items()}
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -58,6 +59,7 @@ def test_triplet_loss(distance, strategy):
             np.testing.assert_allclose(slopes, case["grad"]["y_pred"], rtol=1e-4, atol=2e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum():
     """Tests the loss with unit vectors. For unit vectors, TensorFlow Similarity computes `log(1 +
     sum exp s_ij) - s_ii` and this package computes `log(sum exp s_ij) - s_ii`.

@@ -65,6 +65,7 @@ def test_masks_of_positives_and_negatives():
     np.testing.assert_array_equal(near, equal & ~np.eye(6, dtype=bool))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])
@@ -83,6 +84,7 @@ def test_triplets_are_those_of_loops(kind, seed, slots):
         np.testing.assert_array_equal(numpy(item), its)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "random"])
 def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
@@ -110,6 +112,7 @@ def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
             np.testing.assert_array_equal(item, its)
 
 
+@pytest.mark.slow_on_jax
 def test_equally_near_negatives_share_the_gradient():
     table = np.full((3, 3), 1.5)
     table[0, 1] = 1.0
@@ -119,6 +122,7 @@ def test_equally_near_negatives_share_the_gradient():
     np.testing.assert_array_equal(numpy(weights)[0], [0, 1, -0.5, -0.5])
 
 
+@pytest.mark.slow_on_jax
 def test_random_negatives_are_of_other_classes_and_uniform(rng):
     labels = rng.permutation(np.repeat(np.arange(3, dtype="int32"), 40))
     drawn = numpy(random_negatives_of_all(labels, rng.normal(size=(120, 3)), 0))
@@ -129,6 +133,7 @@ def test_random_negatives_are_of_other_classes_and_uniform(rng):
     assert abs(np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]) < 0.3
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("slots", [3, 16])
 def test_random_triplets_are_those_of_loops(rng, slots):
     """Tests that random mining equals loops, for positives in one block and in several blocks."""
@@ -156,6 +161,7 @@ def test_random_negatives_are_the_same_on_every_backend_eager_and_compiled():
     np.testing.assert_array_equal(run(embeddings, LABELS), drawn)
 
 
+@pytest.mark.slow_on_jax
 def test_random_negatives_change_with_the_seed_and_with_the_smallest_step_of_training(rng):
     labels = np.repeat(np.arange(8, dtype="int32"), 4)
     embeddings = rng.normal(size=(32, 4)).astype("float32")
@@ -175,6 +181,7 @@ def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
     assert (LABELS[drawn] != LABELS[:, None]).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
@@ -198,6 +205,7 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
     np.testing.assert_allclose(*sums, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
     """Tests the semi-hard loss of a batch in which only anchor 2 has an open hinge, 3 - 3.5 + 1.
     Anchor 0 has two negatives: the negative at distance 1 is not farther than the positive, and the

@@ -95,6 +95,7 @@ def test_the_penalty_is_a_quarter_of_lambda_times_both_squared_lengths(rng):
     np.testing.assert_allclose(float(full) - float(bare), 0.1 * lengths, rtol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("similarity, l2", [("cosine", 0), ("inner", 0.02)])
 def test_gradients_agree_with_finite_differences(rng, similarity, l2):
     f = rng.normal(size=(6, 4))

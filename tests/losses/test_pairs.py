@@ -54,6 +54,7 @@ def compiled(loss, labels, predictions):
     return graph(loss)(np.asarray(labels, "float32"), predictions)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize(
     "cast",
@@ -98,6 +99,7 @@ def test_where_xla_leaves_assertions_out_a_batch_that_is_no_set_of_pairs_is_nan(
     assert np.isnan(step(ops.convert_to_tensor([0.0, 1, 1, 1]), predictions))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("labels, message", NO_IDS.values(), ids=NO_IDS)
 def test_numbers_that_are_no_ids_are_shown_and_stop_a_compiled_step(rng, kind, labels, message):
@@ -132,6 +134,7 @@ def test_an_odd_number_of_rows_is_refused_even_where_only_shapes_are_known(rng, 
         compiled(loss, [0, 0, 1, 1, 2], predictions)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="JAX compiles static shapes")
 @pytest.mark.parametrize("kind", CASES)
 def test_batches_of_unknown_size_are_compiled_once(rng, kind):
@@ -173,6 +176,7 @@ def test_fit_stops_at_a_batch_that_is_no_set_of_pairs_before_weights_move(rng, k
             np.testing.assert_array_equal(weight, value)
 
 
+@pytest.mark.slow
 @given(st.permutations(list(np.repeat(np.arange(5), 2))))
 def test_anchors_are_first_rows_in_order_and_positives_the_second_ones(labels):
     labels = np.array(labels, "int32")

@@ -82,6 +82,7 @@ def test_equation_10_as_printed_is_another_loss():
     assert abs(printed.mean() - expected["value"]) > 1
 
 
+@pytest.mark.slow_on_jax
 def test_empty_sets_pay_nothing():
     inputs, expected, _, tolerance = example("rpl_empty_sets", "float64")
     all_scores = golden_scores(inputs)
@@ -98,6 +99,7 @@ def test_empty_sets_pay_nothing():
         assert {j for j in range(len(labels)) if (result[j] != 0).any()} == moved
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_matrix_on_a_center_is_finite_without_gradient(dtype):
     inputs, expected, _, tolerance = example("rpl_at_the_center", dtype)
@@ -110,6 +112,7 @@ def test_a_matrix_on_a_center_is_finite_without_gradient(dtype):
     np.testing.assert_array_equal(result, 0)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_classes_without_spread_are_floored(dtype):
     inputs, _, _, tolerance = example("rpl_loss", dtype)

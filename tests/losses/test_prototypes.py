@@ -64,6 +64,7 @@ def test_golden_class_term(name):
         np.testing.assert_allclose(float(second(scores)), wanted, **close)
 
 
+@pytest.mark.slow_on_jax
 def test_a_column_that_is_no_class_counts_for_nothing(rng):
     """Tests columns that are not classes. On JAX, `candidates="batch"` creates such columns. Label
     smoothing is spread only over the columns of classes.

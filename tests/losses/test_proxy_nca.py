@@ -40,6 +40,7 @@ def test_golden_value_and_gradients_in_embeddings_and_proxies(dtype):
         check_gradient(result, example["gradient"][key], tolerance)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("softmax", [False, True])
 def test_gradients_agree_with_finite_differences(rng, softmax):
     table, labels = rng.uniform(0, 4, size=(5, 3)), np.array([0, 1, 2, 0, 0])
@@ -69,6 +70,7 @@ def test_predictions_that_are_no_table_of_proxies_are_refused(shape):
         ProxyNCALoss()(np.array([0, 0, 1, 1]), np.zeros(shape, "float32"))
 
 
+@pytest.mark.slow
 def test_an_encoder_learns_with_its_proxies_and_leaves_them(rng):
     """Tests that an encoder is trained with proxies and can then be used without the proxies. The
     proxies are saved with the training model.

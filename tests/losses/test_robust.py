@@ -49,6 +49,7 @@ def test_at_is_cross_entropy_of_the_adversarial_logits():
     assert_gradients(loss, inputs, result["gradient"])
 
 
+@pytest.mark.slow_on_jax
 def test_alp_is_half_of_each_cross_entropy_and_the_pairing():
     inputs, result = example("alp-loss")
     weight, expected = result["inputs"]["weight"], result["expected"]
@@ -110,6 +111,7 @@ def test_tla_is_cross_entropy_hinges_and_squares():
     assert_gradients(loss, inputs, {name: result["gradient"][name] for name in names})
 
 
+@pytest.mark.slow_on_jax
 def test_tla_mines_the_nearest_of_another_class_and_another_of_its_own():
     inputs, result = example("tla-mining")
     positive, negative = robust.tla_pairs(inputs["y"], inputs["clean"])
@@ -133,6 +135,7 @@ def test_tla_of_a_batch_is_its_terms_on_what_it_mines(rng):
     np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_tla_of_one_class_has_no_hinge(rng):
     clean, adversarial = rng.normal(size=(2, 3, 4)).astype("float32")
     logits, labels = rng.normal(size=(3, 2)).astype("float32"), np.zeros(3, "int32")
@@ -140,6 +143,7 @@ def test_tla_of_one_class_has_no_hinge(rng):
     np.testing.assert_allclose(result, robust.cross_entropy(labels, logits), rtol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_zero_embeddings_have_finite_values_and_gradients():
     zero, labels = np.zeros((2, 3), "float32"), np.array([0, 1], "int32")
 
@@ -180,6 +184,7 @@ def test_large_logits_keep_values_and_gradients_finite():
     assert np.isfinite(gradient).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ["alp", "trades"])
 def test_gradients_are_those_of_finite_differences(name, rng):
     clean, adversarial = rng.normal(size=(2, 3, 4))

@@ -115,6 +115,7 @@ def test_each_mining_is_a_mean_over_its_terms(rng):
     np.testing.assert_allclose(result, np.mean(picked), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_random_negatives_average_to_all_triplets(rng):
     x = rng.normal(size=(6, 3)).astype("float32")
     draws = [float(TripletLoss(mining="random", seed=seed)(LABELS, x)) for seed in range(40)]
@@ -122,6 +123,7 @@ def test_random_negatives_average_to_all_triplets(rng):
     assert abs(np.mean(draws) - everyone) < 4 * np.std(draws) / np.sqrt(len(draws))
 
 
+@pytest.mark.slow_on_jax
 def test_semi_hard_has_no_gradient_where_no_negative_is_in_the_band():
     x, labels = np.array([[0.0], [1.0], [9.0], [9.5]]), np.array([0, 0, 1, 1])
     loss = TripletLoss(1.0, dtype="float64")
@@ -130,6 +132,7 @@ def test_semi_hard_has_no_gradient_where_no_negative_is_in_the_band():
     assert float(TripletLoss(200.0)(labels, x)) > 0
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("mining_", ["all", "random", "semi_hard", "hard"])
 def test_a_row_whose_square_overflows_leaves_the_loss_finite(mining_, rng):
     x = rng.normal(size=(6, 3)).astype("float32")

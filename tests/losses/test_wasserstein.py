@@ -156,6 +156,7 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
 def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, symmetric):
     """Tests gradients when time steps of two recordings are equal and one filter is constant. The
@@ -193,6 +194,7 @@ def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, sym
     )
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=8)
 @given(st.integers(0, 2**31), st.booleans())
 def test_it_is_equation_13_read_aloud(seed, symmetric):
@@ -202,6 +204,7 @@ def test_it_is_equation_13_read_aloud(seed, symmetric):
     np.testing.assert_allclose(np.sort(result), np.sort(expected), rtol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 def test_reductions_are_the_paper_and_its_mean(rng):
     labels, values, alpha = random_batch(rng, pairs=5)
     each = numpy(loss(None)(labels, with_knots(values, alpha)))
@@ -227,6 +230,7 @@ def test_the_order_of_the_rows_moves_no_value_but_by_the_choice_of_anchors(rng):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):
     labels, values, alpha = random_batch(rng, pairs=4)
     values[:] = values[0]
@@ -235,6 +239,7 @@ def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):
     assert (in_values == 0).all() and (in_alpha == 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
     """Tests a batch whose differences take more than 1 MiB, so that distances are computed in
     blocks."""
@@ -246,6 +251,7 @@ def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
     np.testing.assert_allclose(result, pair_softplus(table), rtol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])
 def test_a_loss_of_half_precision_still_reads_labels_and_embeddings_in_float32(rng, dtype):
     """Tests that labels and embeddings are read in float32. In bfloat16, 256 and 257 are the same
@@ -257,6 +263,7 @@ def test_a_loss_of_half_precision_still_reads_labels_and_embeddings_in_float32(r
     assert keras.backend.standardize_dtype(result.dtype) == "float32"
 
 
+@pytest.mark.slow_on_jax
 def test_an_empty_recording_makes_the_loss_nan(rng):
     layer, mask = QuantileLayer(3), np.ones((4, 9), bool)
     mask[1] = False

@@ -68,6 +68,7 @@ def test_fit_lowers_the_loss_on_attacked_inputs(method, jit_compile):
     assert int(model.steps_taken) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_an_attack_raises_its_loss_within_the_ball_and_moves_no_weight(method):
@@ -84,6 +85,7 @@ def test_an_attack_raises_its_loss_within_the_ball_and_moves_no_weight(method):
     assert np.sum(loss(twin)) > np.sum(loss(x))
 
 
+@pytest.mark.slow_on_jax
 def test_the_attack_of_prototypes_is_on_both_heads():
     x, y = data()
     model = training()
@@ -91,6 +93,7 @@ def test_the_attack_of_prototypes_is_on_both_heads():
     np.testing.assert_allclose(model._method.attacked_loss(x, y)(x), np.add(*heads), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_step_equals_the_classifiers_step_on_clean_and_attacked_inputs():
     """Compares a step of `AdversarialTraining` with a step of the classifier on the same inputs."""
@@ -138,6 +141,7 @@ def test_other_methods_train_the_encoder_and_the_auxiliary_head_by_their_loss(me
     ).max()
 
 
+@pytest.mark.slow_on_jax
 def test_trades_starts_at_random_points_near_the_inputs():
     x, y = data()
     model = training("trades", steps=1, step_size=1e-6)
@@ -145,6 +149,7 @@ def test_trades_starts_at_random_points_near_the_inputs():
     assert 0 < moved.max() < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_epsilon_grows_over_the_first_steps():
     x, y = data()
@@ -156,6 +161,7 @@ def test_epsilon_grows_over_the_first_steps():
         model.train_on_batch(x, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share, rows", [(0.0, 12), (0.25, 16), (0.4, 20), (0.5, 24)])
 def test_clean_fraction_sets_the_number_of_clean_inputs(share, rows):
     x, y = data()
@@ -214,6 +220,7 @@ def test_loaded_model_continues_like_the_original(method, tmp_path):
         np.testing.assert_allclose(old, new, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_trained_classifier_saves_and_loads_alone(tmp_path):
     x, y = data()
     model = training()
@@ -275,6 +282,7 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
         np.testing.assert_array_equal(first, as_before)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_invalid_label_stops_a_compiled_step(method):

@@ -111,6 +111,7 @@ def test_validation_has_the_terms_of_the_method_of_adversarial_training(method):
         np.testing.assert_allclose(actual[f"val_{name}"], actual[name], rtol=1e-4, err_msg=name)
 
 
+@pytest.mark.slow
 def test_classes_without_a_unit_in_the_auxiliary_head_are_evaluated_by_the_other_terms():
     model, (x, y) = build("classifier"), data()
     model.add_classes(["new"], x[:1], ["new"])

@@ -68,6 +68,7 @@ def test_training_continues_after_removal_and_files_omit_the_class(tmp_path):
     assert loaded.fit(x, y, verbose=0).history == model.fit(x, y, verbose=0).history
 
 
+@pytest.mark.slow
 @once
 def test_removing_an_added_class_keeps_the_auxiliary_head_and_the_optimizer():
     model, (x, _) = classifier(), data()
@@ -103,6 +104,7 @@ def test_uncompiled_classifier_removes_a_class():
     assert model.aux_head.units == 2 and model.predict(data()[0], verbose=0).shape == (12, 2)
 
 
+@pytest.mark.slow
 @once
 def test_failed_removal_changes_nothing():
     model = classifier()

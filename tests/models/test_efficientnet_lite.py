@@ -17,6 +17,7 @@ def network():
     return models.efficientnet_lite0(SMALL)
 
 
+@pytest.mark.slow
 def test_it_has_the_published_weights(network):
     """Compares the number of weights with the published number (4,652,008) minus the weights of the
     classifier.
@@ -38,6 +39,7 @@ def test_activations_are_relu6(network):
     assert {layer.max_value for layer in network.layers if hasattr(layer, "max_value")} == {6.0}
 
 
+@pytest.mark.slow
 def test_a_file_of_weights_fits_another_size_and_an_embedding(network, tmp_path, rng):
     network.save_weights(tmp_path / "some.weights.h5")
     loaded = models.efficientnet_lite0((40, 48, 3), tmp_path / "some.weights.h5", embedding=5)

@@ -92,6 +92,7 @@ def test_the_embedding_is_behind_a_relu(velocity):
     assert z.shape == (6, 32) and np.min(z) == 0
 
 
+@pytest.mark.slow
 def test_a_loaded_network_gives_the_same(velocity, tmp_path):
     network = models.eye_velocity_network(*parts(), narrower=16)
     network.save(tmp_path / "eyes.keras")
@@ -108,6 +109,7 @@ def test_numbers_out_of_range_are_refused(changes, message):
         parts(**changes)
 
 
+@pytest.mark.slow
 def test_unknown_kinds_and_parts_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="kind"):
         models.eye_velocity_part("medium", 40, 3)

@@ -24,6 +24,7 @@ def noise(rng, *lengths):
     return [rng.normal(scale=0.1, size=(length, 1)).astype("float32") for length in lengths]
 
 
+@pytest.mark.slow_on_jax
 def test_the_default_network_is_the_published_one():
     model = models.ge2e()
     # The network has three LSTM layers and a dense layer. An LSTM layer has one bias in Keras and
@@ -33,6 +34,7 @@ def test_the_default_network_is_the_published_one():
     assert model.output_shape == (None, 256)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(rng):
     model = small()
@@ -44,6 +46,7 @@ def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(rng):
     assert (alone >= 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_quiet_recordings_equal_amplified_ones(rng):
     model, (sound,) = small(), noise(rng, 30_000)
     actual = keras_dml.embed(model, [sound * 1e-2, sound * 1e-3, sound * 2])

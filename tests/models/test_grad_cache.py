@@ -126,6 +126,7 @@ def test_state_and_random_numbers_equal_one_pass_over_the_chunks(name):
     assert_same(actual, expected)
 
 
+@pytest.mark.slow
 def test_frozen_batch_normalization_gives_the_step_of_the_large_batch():
     def build():
         normalization = keras.layers.BatchNormalization()
@@ -170,6 +171,7 @@ def test_a_step_compiled_by_xla_or_run_eagerly_is_the_same(options):
     assert_same(actual, expected)
 
 
+@pytest.mark.slow
 @once
 def test_a_classifier_trains_on_it_as_on_its_encoder():
     def classifier(encoder):
@@ -199,6 +201,7 @@ def test_a_potato_network_trains_on_it_as_on_its_encoder():
     assert_same(step(build, loss, cached), step(build, loss, network))
 
 
+@pytest.mark.slow
 @once
 def test_smaller_last_batch_and_sample_weights_train():
     model = models.GradCache(vectors(), 3)
@@ -208,6 +211,7 @@ def test_smaller_last_batch_and_sample_weights_train():
     assert np.isfinite(history.history["loss"]).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_loop_does_not_grow_with_the_chunks():
     """Tests that a compiled step has about as many operations with small chunks as with large
     chunks. On JAX, a step must also need less memory than a step without chunks.

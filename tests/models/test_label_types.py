@@ -107,6 +107,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_one_model_is_fitted_with_rows_and_columns_of_labels(make):
     model, reference = make(), make()

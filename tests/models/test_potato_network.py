@@ -98,6 +98,7 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once():
     assert (after["bimap_1/kernel"] != before["bimap_1/kernel"]).any()
 
 
+@pytest.mark.slow
 def test_evaluation_moves_nothing(trained):
     before = weights(trained)
     reported = evaluated(trained, *recordings())
@@ -106,6 +107,7 @@ def test_evaluation_moves_nothing(trained):
         np.testing.assert_array_equal(value, before[path])
 
 
+@pytest.mark.slow
 def test_repeated_eigenvalues_and_silence_take_a_finite_step():
     net = network()
     x, y = recordings()
@@ -114,6 +116,7 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
     assert all(np.isfinite(value).all() for value in weights(net).values())
 
 
+@pytest.mark.slow
 def test_nan_gives_a_nan_loss_and_invalid_labels_stop_a_compiled_step():
     net = network()  # a new network, because on JAX a step with an error destroys the weights
     x, y = recordings()
@@ -150,6 +153,7 @@ def test_training_finds_discriminative_channels(rng):
     assert after < 0.7 * before
 
 
+@pytest.mark.slow
 def test_recalibration_runs_after_each_epoch():
     net, x, y = network(), *recordings()
     fit(net, callbacks=[net.recalibration(x, y, samples=5)])
@@ -189,6 +193,7 @@ def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
 # ---- embeddings and distances -----------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
     net, (x, _) = trained, recordings()
     embeddings = keras_dml.embed(net, x[:4])

@@ -221,6 +221,7 @@ def test_terms_of_weight_0_are_reported_as_0(left_out):
     np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
 def test_candidates_of_a_batch_with_all_classes_are_all_classes(smoothing):
     """Tests the values and the gradients of the loss. If there are fewer candidates, the class term
@@ -249,6 +250,7 @@ def test_classes_of_the_batch_compile_with_xla():
     np.testing.assert_allclose(actual, model.terms(z, labels), rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_a_batch_without_positive_pairs_is_finite():
     model, (x, y) = classifier(), data(3)
     z, labels = numpy(model.embed(x)), ops.convert_to_tensor(y.astype("int32"))
@@ -258,6 +260,7 @@ def test_a_batch_without_positive_pairs_is_finite():
     assert np.isfinite(actual).all() and (actual != 0).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("policy", HALF_POLICIES[:1] if JAX else HALF_POLICIES)
 def test_heads_and_loss_are_float32_whatever_the_policy(policy):
     with dtype_policy(policy):
@@ -274,6 +277,7 @@ def test_heads_and_loss_are_float32_whatever_the_policy(policy):
 # ---- operations that do not change prototypes -------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_inference_moves_nothing(trained):
     from keras_dml._backend.gradients import value_and_gradient
@@ -310,6 +314,7 @@ def test_inference_moves_nothing(trained):
         np.testing.assert_array_equal(value, before[path], err_msg=path)
 
 
+@pytest.mark.slow_on_jax
 def test_embed_and_distance_work_as_for_every_model(trained):
     x, _ = data(6)
     z = numpy(trained.embed(x))
@@ -325,6 +330,7 @@ def test_embed_and_distance_work_as_for_every_model(trained):
 # ---- files ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @once
 def test_loaded_model_continues_training_bit_for_bit(tmp_path):
     """Tests that a loaded model continues training with equal weights, added classes, loss,
@@ -383,6 +389,7 @@ def test_a_fresh_process_reads_the_file(tmp_path, trained):
 # ---- new classes ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_classes_are_added_extended_replaced_and_refitted():
     model = classifier(compiled=False)
     x, y = data(16, classes=4)
@@ -452,6 +459,7 @@ def test_ties_go_to_the_lowest_row_and_among_restricts_the_choice(trained):
             model.classify(x, among=among)
 
 
+@pytest.mark.slow_on_jax
 def test_untrained_prototypes_cause_a_warning():
     model, (x, _) = classifier(compiled=False), data()
     with pytest.warns(UserWarning, match=r"3 prototypes were never trained, among them \['0'"):
@@ -512,6 +520,7 @@ def test_single_rows_and_columns_of_labels_are_accepted():
     assert np.isfinite(fit(model, x[:4], y[:4, None])["loss"]).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -549,6 +558,7 @@ def test_images_of_another_size_dtype_or_range_are_refused(rng, change, message)
         assert model.class_names == ["0", "1"]
 
 
+@pytest.mark.slow
 def test_maps_of_features_may_hold_any_number(rng):
     maps = rng.normal(scale=9, size=(4, 2, 2, 5)).astype("float32")
     encoder = keras.Sequential([keras.Input((2, 2, 5)), keras.layers.Flatten()])

@@ -37,6 +37,7 @@ def calibrated():
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
 @pytest.mark.parametrize("shape, layers", ENCODERS.values(), ids=ENCODERS)
 def test_nonfinite_row_is_named_and_changes_nothing(rng, shape, layers, value):
@@ -61,6 +62,7 @@ def test_nonfinite_row_is_named_and_changes_nothing(rng, shape, layers, value):
         np.testing.assert_array_equal(model.prototypes, before)
 
 
+@pytest.mark.slow_on_jax
 def test_classify_refuses_a_tensor_with_a_nan_by_its_scores():
     model = trained()
     bad = ops.convert_to_tensor(spoiled(vectors()))
@@ -164,6 +166,7 @@ def test_inputs_other_than_real_numbers_are_refused(change, message):
             model.fit(bad, LABELS, verbose=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2.0, True, "32", None, 0, -1])
 def test_invalid_batch_sizes_are_refused(size):
     model, potato = trained(), calibrated()
@@ -178,6 +181,7 @@ def test_invalid_batch_sizes_are_refused(size):
             call()
 
 
+@pytest.mark.slow_on_jax
 def test_empty_inputs_give_empty_outputs_or_an_error():
     model = trained()
     none = vectors()[:0]

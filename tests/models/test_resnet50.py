@@ -9,6 +9,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_image_is_standardized_as_in_keras_applications(rng):
     x = rng.random((1, 32, 32, 3), "float32")
     model = models.resnet50((32, 32, 3))

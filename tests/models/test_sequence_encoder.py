@@ -71,6 +71,7 @@ def test_padding_does_not_change_the_embedding(rng, aggregation, halvings, lengt
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("normalization", ["channel", "instance", "difference"])
 def test_recordings_of_a_batch_are_independent(rng, normalization):
@@ -83,6 +84,7 @@ def test_recordings_of_a_batch_are_independent(rng, normalization):
         assert_close(row, numpy(model(signal))[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS[3:])
 def test_padding_in_front_by_whole_windows_changes_nothing_either(rng, aggregation, halvings):
     model, signal = encoder(aggregation, halvings), recording(rng, 13)
@@ -90,6 +92,7 @@ def test_padding_in_front_by_whole_windows_changes_nothing_either(rng, aggregati
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS[::3])
 def test_masked_steps_in_the_middle_are_ignored(rng, aggregation, halvings):
     model, x = encoder(aggregation, halvings), recording(rng, LONGEST)
@@ -103,6 +106,7 @@ def test_masked_steps_in_the_middle_are_ignored(rng, aggregation, halvings):
     assert np.abs(numpy(model(x)) - actual).max() > 1e-3  # the mask has an effect
 
 
+@pytest.mark.slow_on_jax
 def test_no_gradient_reaches_masked_steps(rng):
     model, (x, mask) = encoder(halvings=1), padded(recording(rng, 8), 0, LONGEST - 8, rng)
     (slopes,) = gradients(lambda x: ops.sum(model(x, mask=mask) ** 2), x)
@@ -115,6 +119,7 @@ def test_a_mask_of_ones_is_no_mask(rng):
     assert_close(numpy(model(x, mask=np.ones((1, LONGEST), bool))), numpy(model(x)))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "size, filters, halvings",
     [
@@ -141,6 +146,7 @@ def test_halvings_follow_every_halve_every_convolutions(options, expected):
     assert after == expected and "halving_3" not in names
 
 
+@pytest.mark.slow
 def test_earlier_halving_extends_the_receptive_field(rng):
     """Tests the receptive field by counting the output steps that change if one step of the signal
     changes.
@@ -171,6 +177,7 @@ def test_edge_has_the_parameters_of_its_table():
     assert trainable == kernels + 3 * filters + 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options, shape, kind",
     [
@@ -186,6 +193,7 @@ def test_the_last_layer_gives_the_embedding_and_names_its_distance(options, shap
     assert type(model.layers[-1].distance) is kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "normalization, kind",
     [("channel", ChannelNormalization), ("instance", InstanceStandardization)],

@@ -83,6 +83,7 @@ def test_later_reeigs_are_the_identity(steps, rng):
     assert sum(isinstance(layer, ReEig) for layer in model.layers) == 1
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "name, sizes",
     [
@@ -111,6 +112,7 @@ def test_the_first_rectification_is_there_in_every_form():
     assert network((6, 4)).layers[1].logarithm.epsilon == 1e-4
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("sizes", [(6, 4), (6, 4, 2)])
 def test_an_spd_head_gives_positive_definite_matrices_and_their_distance(sizes, rng):
     model = network(sizes, output="spd")
@@ -121,6 +123,7 @@ def test_an_spd_head_gives_positive_definite_matrices_and_their_distance(sizes, 
     assert np.isfinite(keras_dml.distance(model, embeddings, embeddings)).all()
 
 
+@pytest.mark.slow_on_jax
 def test_estimator_makes_recordings_the_input(rng):
     model = network((4, 3), estimator="oas", normalization="instance")
     assert model.input_shape == (None, None, 4)
@@ -199,6 +202,7 @@ SPECTRA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
@@ -226,6 +230,7 @@ def test_gradient_of_the_first_layer_is_right_at_equal_eigenvalues(solver, name,
     assert np.linalg.norm(actual - exact) < 1e-3 * np.linalg.norm(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
     model = network((6, 4, 3), solver=solver)
@@ -235,6 +240,7 @@ def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
     assert all(np.isfinite(weight).all() for weight in model.get_weights())
 
 
+@pytest.mark.slow
 def test_training_finds_discriminative_directions(rng):
     """Tests that training finds the only one of ten channels whose variance differs between two
     classes.

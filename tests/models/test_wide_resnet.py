@@ -9,6 +9,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_28_10_has_the_published_weights():
     """Compares the number of weights with the published number (36,479,194) minus the weights of
     the classifier.

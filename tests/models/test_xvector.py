@@ -20,6 +20,7 @@ def samples(frames):
     return 400 + 160 * (frames - 1)
 
 
+@pytest.mark.slow_on_jax
 def test_layout_and_weights_are_those_published():
     example = golden("tdnn-layout", "seeds_p2")
     inputs, expected = example["inputs"], example["expected"]
@@ -53,6 +54,7 @@ def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(padding,
     assert (alone < 0).any() and (alone > 0).any()  # the last layer has no ReLU
 
 
+@pytest.mark.slow_on_jax
 def test_shortest_recording_is_the_receptive_field(rng):
     model, least = models.xvector(**COMPACT), samples(SEEN)
     for recordings in (noise(rng, least - 1), noise(rng, 3000, least - 1)):
@@ -60,6 +62,7 @@ def test_shortest_recording_is_the_receptive_field(rng):
             keras_dml.embed(model, recordings)
 
 
+@pytest.mark.slow_on_jax
 def test_same_padding_accepts_one_frame(rng):
     model = models.xvector(**COMPACT, padding="same")
     assert np.isfinite(keras_dml.embed(model, noise(rng, 400))).all()
@@ -86,6 +89,7 @@ def test_other_layouts_are_refused(options, message):
         models.xvector(**options)
 
 
+@pytest.mark.slow
 def test_it_learns(rng):
     model = models.xvector(**COMPACT)
     model.compile(keras.optimizers.Adam(0.01), "mse")

@@ -72,6 +72,7 @@ def test_settings_are_chosen_on_another_person_without_the_tested_person(results
         assert choice.constants in METHODS[name].constants and choice.seen in (15, 30)
 
 
+@pytest.mark.slow
 def test_the_choice_has_the_highest_recall_on_the_partner(results, run_files):
     choice = results[0]["RPL", "a"]
     grid = [

@@ -53,6 +53,7 @@ def test_every_network_is_trained_once_and_every_row_is_attacked_on_all_images(r
     assert sorted(part["start"] for part in parts) == 2 * [0] + 2 * [15]
 
 
+@pytest.mark.slow
 def test_finished_runs_are_not_repeated(results, digits, folder, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("a finished run was repeated")
@@ -120,6 +121,7 @@ def test_a_stopped_training_ends_like_an_uninterrupted_one(results, digits, tmp_
         np.testing.assert_allclose(weight, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_finished_training_leaves_its_result_and_its_network(results, folder):
     names = sorted(path.name for path in folder.iterdir() if path.name.startswith("train_"))
     experiment = results[0]
@@ -206,6 +208,7 @@ def test_an_unknown_row_is_refused(digits, tmp_path):
         Experiment(digits, Runs(tmp_path), settings(rows=("SIN",)))
 
 
+@pytest.mark.slow
 def test_the_table_has_fractions_intervals_and_the_papers_figures(results):
     heads = tables.column_heads(results[0].attacks)
     assert heads["margin"] == "APGD-2 x 2 margin" and heads["weak_long"] == "PGD-2 (weak)"
@@ -250,6 +253,7 @@ def test_every_seed_is_trained_and_attacked(digits):
     assert [[seed["count"] for seed in row] for row in sums.values()] == [[30, 30]] * 3
 
 
+@pytest.mark.slow
 def test_table_picture_and_figures_are_written(results, tmp_path):
     heads = tables.column_heads(results[0].attacks)
     table = tables.comparison(results[2], heads)

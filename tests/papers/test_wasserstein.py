@@ -84,6 +84,7 @@ def test_settings_are_chosen_on_the_people_of_validation(division):
     assert {settings["seed"] for settings in runs.grid} == {0}
 
 
+@pytest.mark.slow
 def test_finished_runs_are_not_repeated(results, division, folder, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("a finished run was repeated")
@@ -275,6 +276,7 @@ def test_only_the_wasserstein_distance_ranks_disjoint_supports(division):
     assert "AUC 1.0000, Jensen-Shannon 0.5000 and Kullback-Leibler 0.5000" in sentence
 
 
+@pytest.mark.slow
 def test_the_protocol_has_the_papers_figures(results):
     table = tables.protocol(results[2], "gait")
     papers = {

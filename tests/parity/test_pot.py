@@ -46,6 +46,7 @@ def samples(rng):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", ORDERS)
 def test_distances_of_samples(rng, p):
     for (name, (x, y)), scale in itertools.product(samples(rng).items(), (1, 1e-12, 1e12)):

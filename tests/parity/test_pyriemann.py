@@ -52,6 +52,7 @@ def root_of_traces(x, y):
 # ---- distances --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_distances_of_pairs(rng, name):
     pairs = matrices.quick(getattr(spd, name))
@@ -188,6 +189,7 @@ def affine_invariant_or_refused(x, y):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_affine_invariant_distances_of_singular_matrices(rng, dtype):
     """Tests that rounding does not decide whether the distance of singular matrices exists.
@@ -353,6 +355,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_covariance_matrices_of_any_length_and_unit(rng, estimator):
     """Tests signals of very different sizes: tesla (at most 1e-11), volts (1e-5), counts (1e10)."""

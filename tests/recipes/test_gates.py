@@ -89,7 +89,14 @@ def gate_of_training(name):
     return gates.describe(zoo.card(name)["input"], known)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "quality" in zoo.card(name)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name != "vowels_qp_wl"))
+        for name in NAMES
+        if "quality" in zoo.card(name)
+    ],
+)
 def test_a_published_gate_is_that_of_the_recordings_of_training(name, data_dir):
     found = memory.in_new_process(gate_of_training, name)
     said = dict(zoo.card(name)["quality"])

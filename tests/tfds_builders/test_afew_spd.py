@@ -24,6 +24,7 @@ def prepared(folder, files):
     return reading.prepared("afew_spd", samples.write(folder / "manual", files), folder / "data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [
@@ -62,6 +63,7 @@ def test_a_video_in_both_splits_is_told(tmp_path, caplog):
     assert "1 names of videos occur in both splits (first: 10)" in caplog.text
 
 
+@pytest.mark.slow
 def test_rounding_is_taken_away_and_a_singular_matrix_is_kept_and_told(tmp_path, caplog):
     matrix = face_matrix(1) - 2 * np.eye(400)
     matrix[0, 1] *= 1 + 1e-7

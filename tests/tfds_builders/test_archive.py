@@ -230,6 +230,7 @@ def test_a_plain_tar_cut_between_two_members_is_refused(tmp_path):
         _ = opened(tmp_path, content[:1024], "a.tar").names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PACKERS)
 def test_mutated_archives_give_their_members_or_an_archive_error(name, tmp_path):
     content = PACKERS[name](FILES)

@@ -277,6 +277,7 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch):
     assert 'pip install "keras-dml[beam]"' in result.stderr.replace("│", " ")
 
 
+@pytest.mark.slow
 def test_without_the_option_beam_is_not_imported(tmp_path):
     manual = samples.write(tmp_path / "manual", LTMM)
     program = (

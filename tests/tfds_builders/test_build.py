@@ -67,6 +67,7 @@ def test_every_data_set_is_prepared_with_a_table_of_its_splits(name, tmp_path):
     assert f"tfds.data_source('{name}/" in result.stdout
 
 
+@pytest.mark.slow
 def test_both_formats_live_side_by_side_and_tfrecord_loads(manual, tmp_path):
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d")
     for file_format, call in (("array_record", "data_source"), ("tfrecord", "load")):
@@ -78,12 +79,14 @@ def test_both_formats_live_side_by_side_and_tfrecord_loads(manual, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tfds_load_prepares_by_itself_from_tfds_own_manual_folder(tmp_path):
     samples.write(tmp_path / "downloads" / "manual", samples.gait_files())
     data = tfds.load("ipol_gait/left_foot", data_dir=tmp_path, split="train")
     assert len(list(tfds.as_numpy(data))) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ipol_gait", "ipol_gait/left_foot"])
 def test_the_command_that_tfds_load_names_makes_it_work(name, manual, tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "home"))
@@ -131,6 +134,7 @@ def test_an_error_names_the_data_set_once(tmp_path):
     assert result.stderr.startswith("Error: ipol_gait: the folder")
 
 
+@pytest.mark.slow
 def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path):
     eeg = pathlib.Path(tfds_builders.__file__).parent / "uci_eeg/dummy_data"
     shutil.copytree(eeg, manual / "uci_eeg")
@@ -248,6 +252,7 @@ def test_a_folder_that_another_run_clears_meanwhile_is_in_nobody_s_way(tmp_path,
     check_writable(tmp_path / "set")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["d", "d/array_record/ipol_gait", "d/parquet/ipol_gait"])
 @pytest.mark.parametrize("kind", ["a file", "a link to a file that does not exist"])
 def test_a_file_in_the_place_of_a_folder_is_named(kind, place, manual, tmp_path):

@@ -39,11 +39,13 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_committed_file_is_what_the_command_would_write(name):
     written = croissant.path_of(name).read_text("utf-8")
     assert written == croissant.text_of(name), "run python -m tfds_builders.croissant --all"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # mlcroissant calls rdflib
 def test_mlcroissant_finds_no_fault(name, caplog):
     mlcroissant = pytest.importorskip("mlcroissant")
@@ -98,6 +100,7 @@ def test_the_license_is_an_address(name, described):
         assert f"License: {words} {spdx[2]}" in page
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize(
@@ -140,6 +143,7 @@ def test_kinds_and_shapes_are_those_of_the_features():
     assert "m/s²" in fields["uniform50/sequence"]["description"]
 
 
+@pytest.mark.slow
 def test_it_writes_what_is_not_current_and_check_only_tells(elsewhere):
     told = run("ipol_gait", "uci_eeg", "--check")
     assert told.exit_code == 1 and not list(elsewhere.iterdir())

@@ -81,6 +81,7 @@ def _person_holds(person):
     assert 1 <= person.ratings.min() <= person.ratings.max() <= 9
 
 
+@pytest.mark.slow
 def test_a_thousand_mutations_end_in_a_sound_person_or_a_format_error():
     check_parser(parse, python2_pickle(eeg.SMALL), _person_holds)
 
@@ -140,6 +141,7 @@ def test_three_classes_by_rounding_are_those_of_the_paper():
     assert by_rounding(np.arange(1, 10), 3).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [{ZIP: samples.zipped(FILES)}, deap_files(folder="deap_eeg/"), {"s.txt": b""} | FILES],
@@ -171,6 +173,7 @@ def test_a_matrix_is_the_covariance_of_the_standardized_trial_to_the_bit(tmp_pat
     assert min(np.linalg.eigvalsh(record["matrix"]).min() for record in records.values()) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3, 4, 9])
 def test_a_label_is_the_class_of_the_valence(classes, tmp_path):
     builder = prepared(tmp_path, FILES, f"deap_eeg/cov32_valence{classes}")

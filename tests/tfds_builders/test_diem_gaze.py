@@ -71,10 +71,12 @@ def holds(recording):
     assert recording.sequence.shape == (len(recording.event), 6) and len(recording.event)
 
 
+@pytest.mark.slow
 def test_a_thousand_mutations_end_in_a_sound_result_or_a_format_error():
     check_parser(parse, FILE, holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

@@ -27,6 +27,7 @@ class FromSamples:
         super().setUpClass()
 
 
+@pytest.mark.slow
 class DiemAll(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("diem_gaze")
     BUILDER_CONFIG_NAMES_TO_TEST = ["all"]
@@ -44,6 +45,7 @@ class GazeBase(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 8, "validation": 2, "test": 4}
 
 
+@pytest.mark.slow
 class GazeBaseAll(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("gazebase_gaze")
     BUILDER_CONFIG_NAMES_TO_TEST = ["all1000", "all100"]
@@ -51,6 +53,7 @@ class GazeBaseAll(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 56, "validation": 14, "test": 28}
 
 
+@pytest.mark.slow
 class Hdm05Eth(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("hdm05_mocap")
     BUILDER_CONFIG_NAMES_TO_TEST = ["spd_eth"]
@@ -58,6 +61,7 @@ class Hdm05Eth(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 4}
 
 
+@pytest.mark.slow
 class Hdm05Brooks(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("hdm05_mocap")
     BUILDER_CONFIG_NAMES_TO_TEST = ["spd_brooks117"]
@@ -65,6 +69,7 @@ class Hdm05Brooks(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 3}
 
 
+@pytest.mark.slow
 class LtmmLab(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("ltmm_gait")
     BUILDER_CONFIG_NAMES_TO_TEST = ["lab"]
@@ -72,6 +77,7 @@ class LtmmLab(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 2, "validation": 1, "test": 2}
 
 
+@pytest.mark.slow
 class RaviCache(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("mini_imagenet_ravi")
     BUILDER_CONFIG_NAMES_TO_TEST = ["cache_pkl"]
@@ -82,6 +88,7 @@ class RaviCache(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 6, "validation": 4, "test": 4}
 
 
+@pytest.mark.slow
 class PacsCartoon(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("pacs_images")
     BUILDER_CONFIG_NAMES_TO_TEST = ["cartoon"]
@@ -89,6 +96,7 @@ class PacsCartoon(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 56, "validation": 7, "test": 21}
 
 
+@pytest.mark.slow
 class PacsPhoto(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("pacs_images")
     BUILDER_CONFIG_NAMES_TO_TEST = ["photo"]
@@ -96,6 +104,7 @@ class PacsPhoto(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 59, "validation": 4, "test": 21}
 
 
+@pytest.mark.slow
 class PacsSketch(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("pacs_images")
     BUILDER_CONFIG_NAMES_TO_TEST = ["sketch"]
@@ -103,6 +112,7 @@ class PacsSketch(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 57, "validation": 6, "test": 21}
 
 
+@pytest.mark.slow
 class EegFull(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("uci_eeg")
     BUILDER_CONFIG_NAMES_TO_TEST = ["full", "full_spd64"]
@@ -115,6 +125,7 @@ class EegFull(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 6, "validation": 6, "test": 6}
 
 
+@pytest.mark.slow
 class EegLarge(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("uci_eeg")
     BUILDER_CONFIG_NAMES_TO_TEST = ["large_spd64"]
@@ -122,6 +133,7 @@ class EegLarge(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 12}
 
 
+@pytest.mark.slow
 class EegSmall(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("uci_eeg")
     BUILDER_CONFIG_NAMES_TO_TEST = ["small", "small_spd64"]
@@ -129,6 +141,7 @@ class EegSmall(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 18}
 
 
+@pytest.mark.slow
 class VoxCeleb2(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("voxceleb_verification")
     BUILDER_CONFIG_NAMES_TO_TEST = ["vox2"]
@@ -136,6 +149,7 @@ class VoxCeleb2(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 9, "validation": 3, "test": 6}
 
 
+@pytest.mark.slow
 class VoxCelebTrials(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("voxceleb_verification")
     BUILDER_CONFIG_NAMES_TO_TEST = [

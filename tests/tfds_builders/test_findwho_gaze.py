@@ -87,6 +87,7 @@ def test_a_thousand_mutations_end_in_a_sound_result_or_a_format_error(packed):
     check_parser(parse, gaze.fixation_file(gaze.fixation_rows(range(1, 3)), packed=packed), holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

@@ -81,6 +81,7 @@ def _walk_holds(walk):
     assert (np.diff(walk.time_ms) >= 0).all()
 
 
+@pytest.mark.slow
 def test_a_thousand_mutations_end_in_a_sound_walk_or_a_format_error():
     check_parser(parse, walk_file(), _walk_holds)
 
@@ -135,6 +136,7 @@ def test_walks_are_numbered_by_their_first_times():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

@@ -93,6 +93,7 @@ def _recording_holds(recording):
     assert len({len(signal) for signal in means}) == 1
 
 
+@pytest.mark.slow
 def test_a_thousand_mutations_end_in_a_sound_recording_or_a_format_error():
     check_parser(parse, gazebase_file(), _recording_holds)
 
@@ -114,6 +115,7 @@ def test_a_block_is_the_mean_of_its_valid_samples(rng):
         np.testing.assert_allclose(mean, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

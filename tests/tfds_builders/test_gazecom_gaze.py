@@ -140,6 +140,7 @@ def test_the_example_of_the_even_rate_runs():
     assert doctest.testmod(resampling, extraglobs={"np": np}) == (0, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

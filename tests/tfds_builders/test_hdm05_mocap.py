@@ -60,6 +60,7 @@ def test_a_matrix_is_the_covariance_of_the_places_made_definite(tmp_path):
     assert np.linalg.eigvalsh(record["matrix"]).min() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["sequences", "spd93"])
 def test_there_is_a_split_an_actor(config, tmp_path, caplog):
     builder = prepared(tmp_path, FILES, f"hdm05_mocap/{config}")
@@ -70,6 +71,7 @@ def test_there_is_a_split_an_actor(config, tmp_path, caplog):
     assert "holds 4 of 2,337 clips, 1 of 130 motions and 2 of 5 actors" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

@@ -37,6 +37,7 @@ def everything(builder):
     return records, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

@@ -56,6 +56,7 @@ def test_damage_is_told_in_one_sentence(tmp_path, data, part):
         idx.read(tmp_path / "t10k-images-idx3-ubyte.gz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_thousand_mutations_end_in_an_array_or_a_format_error(tmp_path, compress):
     digits = np.frombuffer(b"12 -3.5 1e9 7 ", "u1").reshape(2, 7)  # digits for `mutations`

@@ -24,6 +24,7 @@ def test_a_builder_says_who_is_in_it_and_its_license_as_its_page(name):
         assert {wanted.dataset for any_of in cls.ABOUT.needs(config) for wanted in any_of} == {name}
 
 
+@pytest.mark.slow
 def test_each_config_is_prepared_or_there_or_missing(tmp_path):
     manual = samples.write(tmp_path / "manual", samples.gait_files())
     samples.write(manual, {"uci_eeg/SMNI_CMI_TRAIN.tar.gz": b"", "PACS.zip": b"", "PACS/a": b""})
@@ -84,6 +85,7 @@ def test_what_tfds_has_by_default_is_looked_at(tmp_path, monkeypatch):
     assert inventory.inventory()["ipol_gait"]["configs"]["trials"]["archive"]
 
 
+@pytest.mark.slow
 def test_it_takes_no_tensorflow_and_no_second(tmp_path):
     printed = in_a_new_process(
         "import sys, time, tensorflow_datasets\n"

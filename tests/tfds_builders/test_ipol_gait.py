@@ -36,6 +36,7 @@ def test_a_sensor_that_the_source_does_not_know_is_an_empty_device(tmp_path):
     assert record["device"] == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("foot", "columns", "steps"),
     [("left", [1, 2, 3, 5, 6, 7], [[1, 3], [5, 7]]), ("right", [9, 10, 11, 13, 14, 15], [[2, 4]])],
@@ -78,6 +79,7 @@ def official(people=230, trials=1020):
     return files
 
 
+@pytest.mark.slow
 def test_the_whole_official_archive_is_read_with_its_oddities(tmp_path, caplog):
     builder = prepared(tmp_path, {"GaitData.zip": zipped(official())})
     sizes = [len(people) for people in builder.info.metadata["subjects"].values()]
@@ -98,6 +100,7 @@ def test_a_part_is_said_to_be_one(tmp_path, caplog):
     assert "unknown checksum" in caplog.text
 
 
+@pytest.mark.slow
 def test_trials_that_are_not_there_are_told_though_everybody_is(tmp_path, caplog):
     prepared(tmp_path, {"GaitData.zip": zipped(official(trials=960))})
     assert "holds 230 of 230 subjects and 960 of 1,020 trials, so it is only a part" in caplog.text

@@ -30,6 +30,7 @@ def prepared(folder, files, config="uci"):
     return reading.prepared(f"japanese_vowels_lpc/{config}", manual, folder / "data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "files"),
     [
@@ -50,6 +51,7 @@ def test_both_forms_give_the_same_records(config, files, tmp_path, caplog):
     assert records["test/9/01"]["label"] == 8
 
 
+@pytest.mark.slow
 def test_archives_of_both_configs_may_lie_side_by_side(tmp_path):
     files = {"japanese_vowels_uci.zip": zipped(UCI), "JapaneseVowels.zip": zipped(TS)}
     assert len(everything(prepared(tmp_path, files, "uci"))) == 20
@@ -100,6 +102,7 @@ def test_a_missing_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, m
     assert not list((tmp_path / "data").rglob("*.array_record*"))
 
 
+@pytest.mark.slow
 def test_the_real_recordings_are_the_same_in_both_forms(data_dir, tmp_path):
     uci, ts = (
         everything(reading.prepared(f"japanese_vowels_lpc/{config}", data_dir, tmp_path))

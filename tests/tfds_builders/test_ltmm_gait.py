@@ -153,6 +153,7 @@ def test_minutes_with_a_missing_sample_are_passed_over_and_dead_channels_count_n
     assert most_active(*minute_figures(np.zeros((3, 9, 6))), 2).tolist() == [0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [
@@ -176,6 +177,7 @@ def test_a_record_has_the_samples_of_its_minute_and_what_the_header_says(files, 
     assert builder.info.metadata["channels"] == list(CHANNELS)
 
 
+@pytest.mark.slow
 def test_active30_keeps_thirty_minutes_and_minutes_all_of_them(tmp_path):
     levels = [*range(1, 36)]
     files = FILES | record_files("CO001", levels)
@@ -198,6 +200,7 @@ def test_only_the_unit_decides_between_the_two_rankings(tmp_path):
     assert first not in everything(prepared(tmp_path / "raw", files, "ltmm_gait/active30_raw"))
 
 
+@pytest.mark.slow
 def test_missing_samples_are_left_out_of_active30_and_nan_in_minutes(tmp_path):
     digital = movement((9, 8))
     digital[7, 3] = wfdb16.MISSING
@@ -208,6 +211,7 @@ def test_missing_samples_are_left_out_of_active30_and_nan_in_minutes(tmp_path):
     assert np.argwhere(np.isnan(record["sequence"])).tolist() == [[7, 3]]
 
 
+@pytest.mark.slow
 def test_a_person_has_the_same_split_at_home_and_in_the_lab(tmp_path, caplog):
     people = [f"{group}{n:03d}" for group in ("CO", "FL") for n in range(1, 11)]
     walks = {

@@ -46,6 +46,7 @@ def repacked():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [FILES, repacked()], ids=["folders", "archives"])
 def test_a_record_has_the_mean_of_each_area_and_the_class_of_its_list(files, tmp_path):
     builder = prepared(tmp_path, files)
@@ -153,6 +154,7 @@ def cache_name(word):
 CACHES = {cache_name(word): media.ravi_cache(wnids) for word, wnids in WNIDS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [
@@ -196,6 +198,7 @@ def pickled(**changed):
     return pickle.dumps({key: value for key, value in held.items() if value is not None}, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -202,6 +202,7 @@ def _motion_holds(found):
     assert np.isfinite(places).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "data", "check"),
     [(skeleton, LEG_FILE, _skeleton_holds), (motion, STEP, _motion_holds)],

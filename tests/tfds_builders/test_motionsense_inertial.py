@@ -103,6 +103,7 @@ def _people_hold(people):
         assert 0 < person.weight <= 500 and 0 < person.height <= 300 and 0 < person.age <= 130
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "data", "check"),
     [(parse, trial_file(samples=20), _trial_holds), (parse_people, people_file(), _people_hold)],
@@ -112,6 +113,7 @@ def test_a_thousand_mutations_end_in_a_sound_result_or_a_format_error(run, data,
     check_parser(run, data, check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [
@@ -139,6 +141,7 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_
     assert "holds 16 of 360 trials and 4 of 24 people" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

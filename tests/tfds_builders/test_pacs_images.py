@@ -57,6 +57,7 @@ def test_a_record_has_the_bytes_of_its_file_and_the_label_of_its_folder(tmp_path
     assert builder.info.supervised_keys == ("image", "label")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", DOMAINS)
 def test_the_held_out_domain_is_the_test_split_and_nowhere_else(held_out, tmp_path):
     builder = prepared(tmp_path, FILES, f"pacs_images/{held_out}")
@@ -67,6 +68,7 @@ def test_the_held_out_domain_is_the_test_split_and_nowhere_else(held_out, tmp_pa
     assert held_out not in builder.info.metadata["domains"]["train"]
 
 
+@pytest.mark.slow
 def test_a_picture_validates_in_every_config_or_in_none(tmp_path):
     every = [names(prepared(tmp_path, FILES, f"pacs_images/{domain}")) for domain in DOMAINS]
     train = set.union(*(splits["train"] for splits in every))
@@ -131,6 +133,7 @@ def test_a_repeat_within_a_class_is_left_out_and_told(tmp_path, caplog):
 TEXTS = listed(FILES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "message"),
     [

@@ -84,6 +84,7 @@ def test_pyarrow_reads_back_what_reading_reads(name, tmp_path):
                     assert found.shape == value.shape
 
 
+@pytest.mark.slow
 def test_numbers_keep_their_kind_and_axes_their_size(gait):
     schema = parquet.schema_of(gait)
     assert schema.field("sequence").type.value_type == pa.list_(
@@ -112,6 +113,7 @@ def test_license_and_descriptions_of_features_are_metadata(gait):
         assert text and content["features"][field.name]["description"] == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_shards_hold_all_records_in_order(jobs, gait, tmp_path, monkeypatch):
     whole = parquet.write(gait, tmp_path / "whole")
@@ -148,6 +150,7 @@ def test_records_are_written_in_groups_of_bounded_size(gait, tmp_path, monkeypat
     assert files.ParquetFile(folder / "train-00000-of-00001.parquet").num_row_groups == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_run_that_fails_leaves_nothing(error, gait, tmp_path, monkeypatch):
     def failed(*_):
@@ -159,6 +162,7 @@ def test_a_run_that_fails_leaves_nothing(error, gait, tmp_path, monkeypatch):
     assert not (tmp_path / "p").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_half_files_and_the_next_clears_up(gait, manual, tmp_path):
     code = (
         "import os, sys\n"
@@ -195,6 +199,7 @@ def test_files_that_are_there_stay_and_those_of_another_archive_are_told(gait, m
         parquet.write(other, root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["absent", "cut", "foreign"])
 def test_a_folder_that_is_not_whole_is_told(damage, gait, tmp_path):
     folder = parquet.write(gait, tmp_path / "p")
@@ -208,6 +213,7 @@ def test_a_folder_that_is_not_whole_is_told(damage, gait, tmp_path):
         parquet.write(gait, tmp_path / "p")
 
 
+@pytest.mark.slow
 def test_another_archive_gets_its_own_folder(gait, tmp_path):
     more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
     arguments = ("--to", "parquet", "--manual-dir", more, "--data-dir", tmp_path / "d", "--json")
@@ -222,6 +228,7 @@ def test_tfrecord_is_wrong_use(manual, tmp_path):
     assert result.exit_code == 2 and "Leave --file-format out" in result.output
 
 
+@pytest.mark.slow
 def test_without_pyarrow_the_error_names_the_extra_and_tensorflow_is_not_needed(manual, tmp_path):
     printed = in_a_new_process(
         "import sys\n"

@@ -36,6 +36,7 @@ def test_other_splits_are_told_where_that_lacks_which_they_are_drawn_from(info, 
     assert caplog.messages[0].endswith(told)
 
 
+@pytest.mark.slow
 def test_a_prepared_data_set_is_still_said_to_be_a_part(tmp_path):
     """The second command prepares nothing, but still reports that the data set is a part."""
     manual = samples.write(tmp_path / "manual", samples.gait_files())

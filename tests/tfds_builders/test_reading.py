@@ -32,6 +32,7 @@ def test_records_of_a_split_and_of_all(manual, tmp_path):
     assert len(reading.records(NAME, manual, tmp_path, split="train[:3]")) == 3
 
 
+@pytest.mark.slow
 def test_the_second_call_prepares_nothing(manual, tmp_path, monkeypatch):
     reading.records(NAME, manual, tmp_path)
     cls = type(reading.prepared(NAME, manual, tmp_path))
@@ -48,6 +49,7 @@ def test_a_folder_without_the_archive_is_refused_even_after_preparing(manual, tm
     assert len(reading.records(NAME, None, tmp_path, split="test")) == 2
 
 
+@pytest.mark.slow
 def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_path, caplog):
     reading.records(NAME, manual, tmp_path)
     more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
@@ -75,6 +77,7 @@ def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format,
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(lock.fcntl is None, reason="this system has no such locks")
 def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
     """The first process prepares the data set. The others wait and read the same files."""
@@ -110,6 +113,7 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(manual, tmp_path):
     assert [path.name for path in config.iterdir()] == [VERSION]
 
 
+@pytest.mark.slow
 def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
     manual, tmp_path, monkeypatch, caplog
 ):
@@ -127,6 +131,7 @@ def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
     assert "was prepared from another archive" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_prepared_set_is_read_without_unpacking_its_archive(tmp_path, monkeypatch):
     """Unpacking takes three seconds for the real archive and minutes for the largest archive."""
     loose = samples.write(tmp_path / "loose", samples.gait_files())
@@ -143,6 +148,7 @@ def test_a_prepared_set_is_read_without_unpacking_its_archive(tmp_path, monkeypa
     assert len(reading.records(NAME, manual, tmp_path, split="test")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["dataset_info.json", "metadata.json"])
 @pytest.mark.parametrize("left", [0.0, 0.1, 0.5, 0.99, None])
 def test_a_damaged_prepared_set_is_named_with_its_folder(file, left, manual, tmp_path):
@@ -157,6 +163,7 @@ def test_a_damaged_prepared_set_is_named_with_its_folder(file, left, manual, tmp
         assert str(path.parent) in str(error.value) and str(error.value).isprintable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0.0, 0.3, 0.999, None])
 def test_a_file_of_records_that_is_cut_or_missing_is_named(left, manual, tmp_path):
     builder = reading.prepared(NAME, manual, tmp_path)
@@ -196,6 +203,7 @@ def test_an_unknown_name_is_told(tmp_path):
         reading.records("ipol_gait/left", None, tmp_path)
 
 
+@pytest.mark.slow
 def test_preparing_and_reading_load_no_tensorflow(manual, tmp_path):
     printed = in_a_new_process(
         "import sys, tensorflow_datasets as tfds, tfds_builders\n"

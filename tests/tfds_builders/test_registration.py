@@ -118,6 +118,7 @@ def test_importing_is_lazy_and_loads_no_tensorflow():
     assert (heavy, modules) == ("[]", "[]")
 
 
+@pytest.mark.slow
 def test_without_the_hook_the_builders_register_themselves():
     printed = in_a_new_process(
         "import sys\n"

@@ -57,6 +57,7 @@ def cars(folder, file_format="array_record"):
     return prepared(folder, "cars196", labels, car, file_format)
 
 
+@pytest.mark.slow
 def test_both_official_splits_are_divided_by_class_without_tensorflow(tmp_path):
     printed = in_a_new_process(
         "import sys\n"

@@ -161,6 +161,7 @@ def _runs_hold(runs):
         assert {run.first_turn, run.second_turn} <= {"left", "right"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parser", "data", "holds"),
     [
@@ -173,6 +174,7 @@ def test_a_thousand_mutations_end_in_a_sound_result_or_a_format_error(parser, da
     check_parser(parser, data, holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

@@ -51,6 +51,7 @@ def test_the_template_builds_with_license_and_descriptions(added, manual, tmp_pa
     assert inventory(manual, tmp_path / "data")["my_walks"]["configs"]["walks"]["prepared"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--jobs", "2", "--to", "parquet")])
 def test_a_package_elsewhere_is_prepared_by_the_command(words, manual, tmp_path):
     shutil.copytree(TEMPLATE, tmp_path / "my_package")
@@ -89,6 +90,7 @@ def test_a_data_set_with_a_name_that_exists_is_refused(tmp_path, monkeypatch):
         tfds_builders.add_package("a_package")
 
 
+@pytest.mark.slow
 def test_records_of_several_processes_are_those_of_one(tmp_path):
     manual = samples.write(tmp_path / "gait", samples.gait_files())
     one, two = (
@@ -100,6 +102,7 @@ def test_records_of_several_processes_are_those_of_one(tmp_path):
         assert [record["id"] for record in two.as_data_source(split)] == ids != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["copy", "cut"])
 def test_errors_of_other_processes_are_those_of_one(damage, added, tmp_path):
     change = {

@@ -86,6 +86,7 @@ def test_a_drive_and_a_folder_with_a_colon_are_folders():
 # changed files of unpacked archives
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keeps_time", [False, True])
 def test_an_edit_of_the_same_size_gives_new_records(keeps_time, manual, tmp_path):
     before = reading.records(NAME, manual, tmp_path)
@@ -103,6 +104,7 @@ def test_an_edit_of_the_same_size_gives_new_records(keeps_time, manual, tmp_path
     assert sum(changed) == 1
 
 
+@pytest.mark.slow
 def test_a_copy_of_an_archive_is_the_same_archive(manual, tmp_path, monkeypatch):
     first = reading.prepared(NAME, manual, tmp_path)
     copy = shutil.copytree(manual, tmp_path / "copy", copy_function=shutil.copyfile)
@@ -134,6 +136,7 @@ def other_code(monkeypatch):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["the archive", "nothing"])
 def test_records_of_other_code_are_told(given, manual, tmp_path, caplog, other_code):
     folder = manual if given == "the archive" else None
@@ -145,6 +148,7 @@ def test_records_of_other_code_are_told(given, manual, tmp_path, caplog, other_c
     assert "ipol_gait/left_foot" in caplog.text and "--overwrite" in caplog.text
 
 
+@pytest.mark.slow
 def test_overwrite_prepares_again_and_parquet_too(manual, tmp_path, caplog, other_code):
     words = (NAME, "--manual-dir", manual, "--data-dir", tmp_path, "--to", "parquet", "--json")
     assert run(*words).exit_code == 0
@@ -162,6 +166,7 @@ def test_overwrite_prepares_again_and_parquet_too(manual, tmp_path, caplog, othe
     assert not list(tmp_path.rglob("*replaced*")) and not list(tmp_path.rglob("incomplete*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt])
 def test_what_was_there_stays_if_overwriting_fails(stop, manual, tmp_path, monkeypatch):
     expected = [one["id"] for one in reading.records(NAME, manual, tmp_path, split="test")]
@@ -201,6 +206,7 @@ def test_comments_do_not_change_the_digest_of_code_and_statements_do(tmp_path, m
     assert digest(builder, "LIMIT = 2\n") != first
 
 
+@pytest.mark.slow
 def test_every_builder_has_a_digest_of_its_own():
     names = tfds_builders.list_builders()
     assert len({code.digest(tfds_builders.builder_cls(name)) for name in names}) == len(names) > 0
@@ -246,6 +252,7 @@ def plain(monkeypatch, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", [(), ("--to", "parquet")])
 def test_a_builder_without_configs_and_releases_is_prepared(plain, tmp_path, to):
     words = ("plain", "--manual-dir", plain, "--data-dir", tmp_path / "d", "--json", *to)
@@ -365,6 +372,7 @@ def test_a_pool_of_workers_starts_the_running_interpreter(tmp_path, monkeypatch)
 # splits that share no people
 
 
+@pytest.mark.slow
 def test_the_way_of_the_page_keeps_people_apart(manual, tmp_path):
     """TFDS slices by percent share people, but the two parts in the README's example do not."""
     page = (pathlib.Path(tfds_builders.__file__).parent / "README.md").read_text("utf-8")

@@ -35,6 +35,7 @@ def subject_archive(subject):
     return samples.tar(samples.smni_files([subject], folder="", zipped=True), "w:gz")
 
 
+@pytest.mark.slow
 def test_a_record_has_the_values_of_its_file(tmp_path):
     builder = prepared(tmp_path, {"SMNI_CMI_TRAIN.tar.xz": samples.tar(TRAIN)})
     record = everything(builder)["train"]["co2c0000337/004"]
@@ -54,6 +55,7 @@ def test_values_come_back_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(record["sequence"], trial.sequence)
 
 
+@pytest.mark.slow
 def test_a_covariance_config_has_a_matrix_for_each_trial(tmp_path):
     trials = everything(prepared(tmp_path, TRAIN))["train"]
     builder = prepared(tmp_path, TRAIN, "uci_eeg/large_spd64")
@@ -82,6 +84,7 @@ def test_a_part_of_the_test_archive_is_told_too(tmp_path, caplog):
     assert "SMNI_CMI_TEST holds 1 of 20 subjects, so it is only a part of" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_official_archives_of_large_hold_gzipped_trials(tmp_path):
     files = {
         f"SMNI_CMI_{part}.tar.gz": samples.tar(
@@ -94,6 +97,7 @@ def test_the_official_archives_of_large_hold_gzipped_trials(tmp_path):
     assert "co2a0000364/011" in records["test"]
 
 
+@pytest.mark.slow
 def test_the_archive_of_all_archives_will_do(tmp_path):
     inner = samples.tar(samples.smni_files(PEOPLE, zipped=True), "w:gz")
     builder = prepared(tmp_path, {"eeg+database.zip": zipped({"SMNI_CMI_TRAIN.tar.gz": inner})})
@@ -140,6 +144,7 @@ def small_archives(trials=(range(0, 3), range(3, 6), range(6, 9))):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["smni_eeg_data", "smni97_eeg_data"])
 def test_small_has_three_archives_a_person_in_one_split(name, tmp_path, caplog):
     files = {f"{name}.tar.gz": samples.tar(small_archives(), "w:gz")}
@@ -151,6 +156,7 @@ def test_small_has_three_archives_a_person_in_one_split(name, tmp_path, caplog):
     )
 
 
+@pytest.mark.slow
 def test_small_is_found_unpacked_and_refuses_a_trial_that_is_there_twice(tmp_path):
     assert len(everything(prepared(tmp_path, small_archives(), "uci_eeg/small"))["train"]) == 18
     twice = small_archives((range(0, 3), range(3, 6), range(5, 8)))

@@ -97,6 +97,7 @@ def _column_holds(column):
     assert ((1 <= column.values) & (column.values <= 30)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "data", "check"),
     [
@@ -131,6 +132,7 @@ def test_a_run_ends_with_the_person_the_activity_and_the_agreement():
     assert found == [[0], [1, 2], [3, 4], [5]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [

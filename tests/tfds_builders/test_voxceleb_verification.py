@@ -47,6 +47,7 @@ def official():
     return table | {f"{FOLDER}vox1_{part}_wav.zip": zips[part] for part in zips}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [FILES, official()], ids=["folder", "the two zips"])
 def test_a_record_has_the_samples_of_its_file_and_whose_they_are(files, tmp_path):
     builder = prepared(tmp_path, files)
@@ -86,6 +87,7 @@ def test_vox2_has_no_nationality_and_is_read_converted(tmp_path, caplog):
     assert "18 of 1,128,246 recordings and 6 of 6 speakers, so it is only a part" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_part_has_the_splits_of_the_whole(tmp_path, caplog):
     whole = splits_of_people(prepared(tmp_path / "whole", FILES))
     kept = {name: held for name, held in FILES.items() if "id10271" not in name}
@@ -133,6 +135,7 @@ FILE_NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", FILE_NAMES)
 def test_a_trial_names_two_recordings_and_whether_they_are_of_one_speaker(config, tmp_path, caplog):
     files = {f"{FOLDER}{FILE_NAMES[config]}": media.trial_list()}
@@ -146,6 +149,7 @@ def test_a_trial_names_two_recordings_and_whether_they_are_of_one_speaker(config
     assert "holds 4 trials instead of" in caplog.text
 
 
+@pytest.mark.slow
 def test_trials_name_recordings_by_their_id(tmp_path):
     recordings = everything(prepared(tmp_path / "voices", FILES))
     for trial in everything(prepared(tmp_path / "trials", LISTS, TRIALS)).values():
@@ -171,6 +175,7 @@ def test_what_lies_beside_the_lists_changes_nothing_of_a_list(tmp_path):
     assert after.info.metadata["fingerprints"] == before.info.metadata["fingerprints"]
 
 
+@pytest.mark.slow
 def test_an_older_copy_with_names_of_people_is_the_same_list(tmp_path):
     older = old(media.trial_list())
     assert b"Eve_E/-aaaaaaaaa__0000001.wav" in older

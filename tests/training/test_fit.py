@@ -62,6 +62,7 @@ def same(one, other):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_that_is_resumed_ends_where_one_run_does(tmp_path):
     whole, whole_fitted = train()
     with pytest.raises(KeyboardInterrupt):
@@ -75,6 +76,7 @@ def test_a_stopped_run_that_is_resumed_ends_where_one_run_does(tmp_path):
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_resumed_begins_anew(tmp_path):
     whole, _ = train()
     with pytest.raises(KeyboardInterrupt):
@@ -83,6 +85,7 @@ def test_a_run_that_is_not_resumed_begins_anew(tmp_path):
     same(whole, again)
 
 
+@pytest.mark.slow
 def test_a_run_of_the_same_seed_repeats_itself():
     (one, _), (other, _) = train(), train()
     same(one, other)
@@ -98,6 +101,7 @@ def test_a_finished_run_is_only_loaded(tmp_path, capsys):
     same(whole, again)
 
 
+@pytest.mark.slow
 def test_a_save_that_is_interrupted_leaves_the_checkpoint_before(tmp_path, monkeypatch):
     train(tmp_path, steps=3)
     before = {path.name: path.read_bytes() for path in (tmp_path / "checkpoint").iterdir()}
@@ -150,6 +154,7 @@ def test_the_learning_rate_rises_linearly_and_falls_by_a_cosine():
     np.testing.assert_allclose(rates[10:], 0.2 * (0.99 * cosine + 0.01), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_weights_are_averaged_when_training_ends():
     averaged, _ = train()
     plain = model()

@@ -72,6 +72,7 @@ def bomb():
     return packed([("config.json", b" " * (100 * MEGABYTE))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("texts", "said"),
     [

@@ -11,6 +11,7 @@ from keras_dml import zoo
 from keras_dml.zoo import catalog, lookup
 
 
+@pytest.mark.slow
 def test_a_model_is_listed_by_its_folder(zoo_folder):
     (zoo_folder / "no_card").mkdir()
     assert zoo.list_models() == ["tiny"]
@@ -142,6 +143,7 @@ def test_the_folder_of_a_single_model_is_refused(zoo_folder, monkeypatch):
         zoo.card("tiny")
 
 
+@pytest.mark.slow
 def test_a_card_of_another_model_is_refused(zoo_folder):
     (zoo_folder / "tiny").rename(zoo_folder / "other")
     for call in (zoo.card, zoo.info, zoo.load):

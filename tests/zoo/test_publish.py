@@ -30,6 +30,7 @@ def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_what_was_published_is_loaded_and_checked(tmp_path, model, card, recordings):
     written = publish(tmp_path / "tiny", model, card, recordings)
     assert names(tmp_path / "tiny") == FILES
@@ -42,6 +43,7 @@ def test_what_was_published_is_loaded_and_checked(tmp_path, model, card, recordi
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_curves(tmp_path, model, card, recordings):
     (tmp_path / "roc_det.png").write_bytes(b"a picture")
     for _ in range(2):
@@ -52,6 +54,7 @@ def test_the_page_shows_the_curves(tmp_path, model, card, recordings):
         assert names(tmp_path / "tiny") == {*FILES, "figures"}
 
 
+@pytest.mark.slow
 def test_a_card_that_lacks_something_changes_nothing(tmp_path, model, card, recordings):
     publish(tmp_path / "tiny", model, card, recordings)
     before = {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()}
@@ -71,6 +74,7 @@ def test_what_is_no_file_is_left_before_the_model_is_looked_at(tmp_path, card, r
     assert (tmp_path / "tiny" / name / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_an_interrupted_publication_leaves_the_old_one(
     tmp_path, model, card, recordings, monkeypatch
 ):
@@ -85,11 +89,13 @@ def test_an_interrupted_publication_leaves_the_old_one(
     assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == before
 
 
+@pytest.mark.slow
 def test_name_and_folder_must_agree(tmp_path, model, card, recordings):
     with pytest.raises(ValueError, match="'tiny'.* 'other'"):
         publish(tmp_path / "other", model, card, recordings)
 
 
+@pytest.mark.slow
 def test_an_update_reaches_card_and_page(tmp_path, model, card, recordings):
     publish(tmp_path / "tiny", model, card, recordings)
     row = {"format": "tflite", "quantization": "dynamic", "bytes": 175056, "latency_ms": 0.8}
@@ -101,6 +107,7 @@ def test_an_update_reaches_card_and_page(tmp_path, model, card, recordings):
         update(tmp_path / "tiny", exports=[{"format": "tflite"}])
 
 
+@pytest.mark.slow
 def test_the_page_has_the_content_of_the_card(tiny_zoo):
     page = (tiny_zoo / "tiny" / "README.md").read_text()
     for line in (
@@ -137,6 +144,7 @@ def published(pictures, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_classifier_is_published_with_its_prototypes_and_names(published, pictures):
     model, x, _ = pictures
     loaded = zoo.load(published)
@@ -152,6 +160,7 @@ def test_a_classifier_is_published_with_its_prototypes_and_names(published, pict
     }
 
 
+@pytest.mark.slow
 def test_classes_added_after_training_are_published_too(pictures, images_card, tmp_path):
     model, x, _ = pictures
     grown = model.__class__.from_config(model.get_config())

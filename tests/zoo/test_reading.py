@@ -35,6 +35,7 @@ def own_model():
     return keras.Model(signal, SequencePooling("mean")(MaskedConv1D(3, 3)(signal)))
 
 
+@pytest.mark.slow
 def test_a_name_and_a_path_give_the_same_plain_model(file):
     named, by_path, by_folder = zoo.load("tiny"), zoo.load(file), zoo.load(f"{file.parent}")
     assert isinstance(named, keras.Model)
@@ -64,6 +65,7 @@ def test_a_damaged_golden_file_is_refused(file):
         zoo.check("tiny")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1.0, 1e300])
 def test_a_tolerance_that_another_model_would_meet_is_refused(file, tolerance):
     edit_card(file, "golden", "atol", tolerance)
@@ -105,6 +107,7 @@ def test_a_missing_model_file_is_refused(file):
         zoo.load("tiny")
 
 
+@pytest.mark.slow
 def test_another_number_of_weights_is_refused(file):
     edit_card(file, "model", "parameters", 12)
     with pytest.raises(ValueError, match="card has 12"):
@@ -123,6 +126,7 @@ def test_a_file_of_ones_own_needs_no_card_and_keeps_its_compilation(tmp_path):
         zoo.check(tmp_path / "mine.keras")
 
 
+@pytest.mark.slow
 def test_a_card_beside_ones_own_file_is_held_against_it(file, tmp_path):
     moved = file.rename(file.with_name("renamed.keras"))
     assert zoo.load(moved).count_params() == zoo.card("tiny")["model"]["parameters"]
@@ -231,6 +235,7 @@ def rewritten(file, name, change):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [

@@ -14,6 +14,7 @@ RATE = 16_000
 BOUND = 5e-3  # of the embedding's length; without the layer 3 s of zeros change it by .5 or more
 
 
+@pytest.mark.slow
 def test_every_voice_model_cuts_out_silence_first():
     assert len(NAMES) == 3
     for name in NAMES:
@@ -41,6 +42,7 @@ def test_silence_moves_no_embedding_of_a_voice_model(name, gain):
         assert np.linalg.norm(embedding - clean) < BOUND * np.linalg.norm(clean)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_gate_of_a_voice_model_refuses_a_clipped_voice(name):
     gate = quality.gate_of(zoo.load(name))

@@ -56,6 +56,7 @@ def test_golden_barycenters():
         np.testing.assert_allclose(result[key], expected, rtol=0, atol=example["tolerance"])
 
 
+@pytest.mark.slow_on_jax
 def test_no_near_embedding_is_nearer_to_all_than_the_barycenter(rng):
     values, knots = np.sort(rng.normal(size=(5, 2, 6)), axis=-1), np.linspace(0, 1, 6)
 

@@ -27,6 +27,7 @@ def embed(x, alpha, mask=None):
     return quantile.quantiles(x, quantile.knots(alpha), mask)
 
 
+@pytest.mark.slow_on_jax
 def test_order_statistic_n_sits_at_n_minus_one_over_the_count():
     example = golden("qtilde_basic")
     x, r = float64(example["inputs"]["x"]), float64(example["inputs"]["r"])
@@ -69,6 +70,7 @@ def test_tied_steps_share_the_gradient_of_their_group():
         assert total == pytest.approx(group["sum_of_gradients"], abs=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_padded_batch_counts_each_recording_by_itself():
     example = golden("embed_batch")
     x, mask = float64(example["inputs"]["x"]), np.asarray(example["inputs"]["mask"], bool)
@@ -92,6 +94,7 @@ def test_knots_start_evenly_spaced():
         np.testing.assert_allclose(quantile.initial_alpha(count), alpha, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_saturated_weights_give_finite_values_and_gradients(rng):
     x, alpha = rng.normal(size=(1, 9, 2)), float64([-800, -40, 0.1, 40, 800])
     in_x, in_alpha = gradients(lambda x, a: ops.sum(embed(x, a) ** 2), x, alpha)
@@ -99,6 +102,7 @@ def test_saturated_weights_give_finite_values_and_gradients(rng):
     assert np.isfinite(in_x).all() and np.isfinite(in_alpha).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbors_alone(rng):
     x = rng.normal(size=(2, 5, 3))
     mask = np.array([[0] * 5, [1] * 5], bool)
@@ -109,6 +113,7 @@ def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbors_alone(
     assert np.isfinite(in_x).all()
 
 
+@pytest.mark.slow_on_jax
 def test_what_is_not_finite_stays_loud_under_a_mask(rng):
     x = rng.normal(size=(2, 6, 1))
     x[0, 1], x[1] = np.inf, np.nan  # an infinite step, and NaN as from a diverged network
@@ -117,6 +122,7 @@ def test_what_is_not_finite_stays_loud_under_a_mask(rng):
     assert np.isnan(result).all()
 
 
+@pytest.mark.slow_on_jax
 def test_half_precision_input_is_ranked_in_float32(rng):
     x = ops.cast(rng.normal(size=(1, 6000, 1)), "float16")
     result = quantile.quantiles(x, np.linspace(0, 1, 18, dtype=np.float32))
@@ -125,6 +131,7 @@ def test_half_precision_input_is_ranked_in_float32(rng):
     np.testing.assert_allclose(result, wide, rtol=0, atol=1e-3)
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(1, 40), st.integers(0, 2**31))
 def test_values_are_numpys_interpolated_inverted_cdf_one_step_later(steps, seed):
     rng = np.random.default_rng(seed)
@@ -135,6 +142,7 @@ def test_values_are_numpys_interpolated_inverted_cdf_one_step_later(steps, seed)
     )
 
 
+@pytest.mark.slow
 @given(arrays(np.float64, (2, 11, 3), elements=st.floats(-1e6, 1e6)), arrays(bool, (2, 11)))
 def test_values_ascend_for_any_mask(x, mask):
     mask[:, 0] = True
@@ -147,6 +155,7 @@ def test_values_ascend_for_any_mask(x, mask):
     np.testing.assert_allclose(result, bare, rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_gradients_agree_with_finite_differences_under_a_mask(rng):
     x, alpha = rng.normal(size=(2, 7, 2)), float64([0.31, -0.9, 1.7])
     mask = np.array([[1, 1, 0, 1, 1, 0, 1], [0, 1, 1, 1, 1, 1, 1]], bool)

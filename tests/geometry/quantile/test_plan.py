@@ -52,6 +52,7 @@ def test_parts_sum_to_the_distance(p, seed, steps, scale):
         )
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", ORDERS)
 def test_parts_by_rank_are_those_of_numerical_integration(p):
     x, y, knots = pair(3)
@@ -60,6 +61,7 @@ def test_parts_by_rank_are_those_of_numerical_integration(p):
     np.testing.assert_allclose(result, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", ORDERS)
 def test_identical_embeddings_have_parts_of_zero(p):
     x, _, knots = pair(0)

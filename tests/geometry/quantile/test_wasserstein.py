@@ -62,6 +62,7 @@ def test_golden_distances_and_their_gradients(name):
                 )
 
 
+@pytest.mark.slow_on_jax
 def test_identical_embeddings_have_distance_and_gradient_exactly_zero():
     example = golden("dist_identical")
     a, alpha = float64(example["inputs"]["A"]), float64(example["inputs"]["alpha"])
@@ -71,6 +72,7 @@ def test_identical_embeddings_have_distance_and_gradient_exactly_zero():
             assert (gradient == 0).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-9), ("float32", 2e-5)])
 def test_segment_table(dtype, tolerance):
     example = golden("segment_table")
@@ -84,6 +86,7 @@ def test_segment_table(dtype, tolerance):
         np.testing.assert_allclose(result[told], expected[told], rtol=tolerance)
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 2**31), st.sampled_from([1, 1.3, 2, 3, 3.7, 5, 6]))
 def test_segments_agree_with_numerical_integration(seed, p):
     u, v = np.random.default_rng(seed).normal(size=2)
@@ -96,6 +99,7 @@ def test_segments_agree_with_numerical_integration(seed, p):
     )
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_distances_agree_with_optimal_transport_of_samples(rng, p):
     (a, b), knots = random_embeddings(rng, 2, filters=1)
@@ -105,6 +109,7 @@ def test_distances_agree_with_optimal_transport_of_samples(rng, p):
     assert float(wasserstein.distance(a, b, knots, p)) == pytest.approx(float(expected), abs=2e-4)
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 2**31), st.sampled_from(ORDERS))
 def test_it_is_a_metric(seed, p):
     rng = np.random.default_rng(seed)
@@ -115,6 +120,7 @@ def test_it_is_a_metric(seed, p):
     assert d[0, 2] <= d[0, 1] + d[1, 2] + 1e-12
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**31), st.floats(-50, 50), st.floats(0.01, 100))
 def test_a_shift_is_its_own_distance_and_scale_factors_out(seed, shift, scale):
     (x, y), knots = random_embeddings(np.random.default_rng(seed), 2)
@@ -128,6 +134,7 @@ def test_a_shift_is_its_own_distance_and_scale_factors_out(seed, shift, scale):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", [1, 2, 2.5, 3])
 @pytest.mark.parametrize("max_bytes", [1, 3000, 10**9])
@@ -179,6 +186,7 @@ def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, 
         np.testing.assert_allclose(item, its, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_fused_distances_have_second_derivatives(fused, rng):
     x, knots = random_embeddings(rng, 7)
@@ -191,6 +199,7 @@ def test_fused_distances_have_second_derivatives(fused, rng):
     np.testing.assert_allclose(result, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_fused_gradients_in_the_knots_do_not_cancel_far_from_zero(fused, rng):
     x, knots = random_embeddings(rng, 40)
     weight = rng.normal(size=(20, 20))
@@ -204,6 +213,7 @@ def test_fused_gradients_in_the_knots_do_not_cancel_far_from_zero(fused, rng):
     np.testing.assert_allclose(*in_knots, rtol=0, atol=3e-4)
 
 
+@pytest.mark.slow_on_jax
 def test_what_is_not_finite_stays_in_its_row(fused, rng):
     x, knots = random_embeddings(rng, 10)
     y, broken = x[5:], x[:5].copy()
@@ -217,6 +227,7 @@ def test_what_is_not_finite_stays_in_its_row(fused, rng):
         np.testing.assert_array_equal(in_x[whole], gradients(run, x[:5], y)[0][whole])
 
 
+@pytest.mark.slow
 def test_fused_sets_of_about_one_size_are_compiled_once(fused, rng, monkeypatch):
     x, knots = random_embeddings(rng, 70, filters=5)
     traced = mock.Mock(wraps=_pairwise._summed)
@@ -229,6 +240,7 @@ def test_fused_sets_of_about_one_size_are_compiled_once(fused, rng, monkeypatch)
     assert traced.call_count == compiled > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="TensorFlow's forward mode")
 def test_forward_mode_is_refused_where_xla_has_compiled(fused, rng):
     import tensorflow as tf
@@ -303,6 +315,7 @@ def test_sets_of_different_shapes_are_refused(p, x, y, knots, compile):
         table(np.zeros(x), np.zeros(y), np.linspace(0, 1, knots))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [1, 2, 2.5])
 def test_gradients_agree_with_finite_differences_where_values_tie(rng, p):
     (x, y), knots = random_embeddings(rng, 2, filters=2)
@@ -367,6 +380,7 @@ def test_interpolated_quantile_functions_are_compared_and_not_steps_as_in_scipy(
     assert float(result) == pytest.approx(gaps.mean(), rel=1e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", [1, 2, 1.5, 3])
 def test_infinite_values_give_nan(p):
     knots, inf = np.array([0, 0.5, 1]), np.inf

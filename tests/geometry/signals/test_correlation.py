@@ -70,6 +70,7 @@ def test_lags_beyond_the_signal_and_silence_are_0_not_nan():
     assert correlations.shape == (1, 1 + 3 * 4) and (correlations == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("masked", [False, True])
 def test_gradients_are_those_of_finite_differences(rng, masked):
@@ -87,6 +88,7 @@ def test_gradients_are_those_of_finite_differences(rng, masked):
         assert (result[~mask] == 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_signal_without_valid_steps_is_nan_and_no_other(rng):
     x, mask = rng.normal(size=(2, 6, 2)), np.array([[False] * 6, [True] * 6])
     for result in numpy(lagged_correlations(x, mask, LAGS, RIDGE)):
@@ -100,6 +102,7 @@ def test_a_nan_in_a_valid_step_stays_one(rng):
         assert np.isnan(result[0]).any() and np.isfinite(result[1]).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_mask_of_numbers_means_what_is_not_0(rng):
     x, mask = rng.normal(size=(1, 9, 2)), rng.integers(0, 2, size=(1, 9))
     expected = numpy(lagged_correlations(x, mask.astype(bool), LAGS, RIDGE))

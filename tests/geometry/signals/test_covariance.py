@@ -48,6 +48,7 @@ def test_golden_covariance_of_two_steps(dtype):
     matrices.assert_values(spd.covariance(inputs["x"][None])[0], expected["sample"], tolerance)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("steps", [4, 8, 200])
 def test_estimators_agree_with_other_libraries(rng, steps):
     x = rng.normal(size=(3, steps, 5)) @ np.diag([1, 2, 3, 4, 0.1])
@@ -64,6 +65,7 @@ def test_estimators_agree_with_other_libraries(rng, steps):
         np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("padding", [0, 1e6, np.nan])
 def test_padding_changes_nothing(rng, estimator, padding):
@@ -94,6 +96,7 @@ def test_gradients_agree_with_finite_differences_through_the_shrinkage(rng, esti
     np.testing.assert_allclose(result, finite_differences(value, x), rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("level", [0.0, 3.0])
 def test_a_signal_that_does_not_vary_gives_zero_and_a_finite_gradient(estimator, level):
@@ -145,6 +148,7 @@ def test_a_mask_of_another_rank_is_refused():
         spd.covariance(np.zeros((1, 4, 2)), np.ones((1, 4, 2), bool))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_estimates_are_scale_free_in_float32_with_their_gradients(rng, estimator):
     x = rng.normal(size=(2, 30, 5)) @ rng.normal(size=(5, 5))
@@ -171,6 +175,7 @@ def test_estimates_are_scale_free_in_float32_with_their_gradients(rng, estimator
         np.testing.assert_allclose(result * scale, slope, rtol=0, atol=tolerance)
 
 
+@pytest.mark.slow_on_jax
 def test_signals_beyond_float32_have_no_finite_covariance_and_tiny_ones_zeros(rng):
     x = rng.normal(size=(1, 30, 3))
     for estimator in ("sample", "oas", "ledoit_wolf"):

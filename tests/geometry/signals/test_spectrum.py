@@ -5,6 +5,7 @@ from keras_dml._backend import ops
 from keras_dml.geometry.signals.spectrum import power_spectrum
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("samples", [1, 2, 5, 7, 12, 200, 400])
 def test_the_spectrum_is_that_of_the_fourier_transform(samples, rng):
     x = rng.normal(size=(2, 3, samples)).astype("float32")

@@ -12,6 +12,7 @@ from tests.gradients import gradients
 JAX = keras.backend.backend() == "jax"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "distance",
     [

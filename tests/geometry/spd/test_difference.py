@@ -19,6 +19,7 @@ def matrices(seed, n=5):
     return x @ x.swapaxes(1, 2) / (3 * n)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(("of", "pairwise"), PAIRS)
 @given(seed=st.integers(0, 1000))
 def test_its_norm_is_the_distance(of, pairwise, seed):
@@ -45,6 +46,7 @@ def test_the_two_agree_where_matrices_commute():
     np.testing.assert_allclose(*result, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_a_singular_matrix_is_as_far_as_for_the_distance():
     x, y = np.diag([1.0, 1.0]).astype("f4"), np.diag([1.0, 0.0]).astype("f4")
     expected = float(np.asarray(spd.log_euclidean_pairwise(x[None], y[None]))[0, 0])

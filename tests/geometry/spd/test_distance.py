@@ -59,6 +59,7 @@ def test_golden_table(name, dtype):
         matrices.assert_gradients(in_x[1], gradient["x[1]"], tolerance)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("n", [1, 20])
 def test_distances_agree_with_pyriemanns(rng, name, n):
@@ -68,6 +69,7 @@ def test_distances_agree_with_pyriemanns(rng, name, n):
     np.testing.assert_allclose(result, expected, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ALL)
 def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(rng, name):
@@ -99,6 +101,7 @@ def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, na
     np.testing.assert_allclose(in_y, expected, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ALL)
 def test_of_the_identity_to_itself_distance_and_gradient_are_exactly_zero(name, dtype):
@@ -109,6 +112,7 @@ def test_of_the_identity_to_itself_distance_and_gradient_are_exactly_zero(name, 
         assert (gradient == 0).all()
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=8)
 @given(st.integers(0, 2**31))
 def test_they_are_metrics(seed):
@@ -120,6 +124,7 @@ def test_they_are_metrics(seed):
         assert (d[:, None] <= d[:, :, None] + d[None] + 1e-6).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(0, 2**31))
 def test_what_leaves_distances_unchanged(seed):
@@ -153,6 +158,7 @@ def test_the_log_euclidean_distance_is_the_lesser_and_the_same_where_matrices_co
     np.testing.assert_allclose(least(x, x @ x), most(x, x @ x), rtol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ALL)
 def test_leading_axes_broadcast(rng, name):
     x, y = matrices.spd(rng, 2, 1, 3), matrices.spd(rng, 4, 3)
@@ -219,6 +225,7 @@ def test_what_leaves_the_bures_wasserstein_distance_unchanged(seed):
     np.testing.assert_allclose(distance(scale * x, scale * y), np.sqrt(scale) * expected, rtol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 def test_matrices_that_commute_are_as_far_as_their_roots(rng):
     frame = matrices.frames(rng, 4)
     a, b = rng.uniform(0.1, 3, size=(2, 4))
@@ -239,6 +246,7 @@ def test_bures_wasserstein_distances_of_singular_matrices_are_those_of_their_fac
     assert np.isfinite(in_both).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [2, 20, 64])
 @pytest.mark.parametrize("rank", [1.0, 0.5, 0.01])
@@ -277,6 +285,7 @@ def test_a_device_computes_bures_wasserstein_distances_to_the_digits_of_float32(
     np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5 * np.max(expected))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("n", [1, 40])
 def test_a_bures_wasserstein_square_is_zero_below_16_and_n_roundings_and_no_further(n):
     """The squared distance of `I` and `(1 + d)^2 I` is `n d^2`, and the sum of their traces is

@@ -117,6 +117,7 @@ def test_functions_agree_with_scipys(rng, name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients_agree_with_finite_differences_in_any_entry(rng, name):
     """The functions use the symmetric part only, so the gradient is symmetric for every input."""
@@ -137,6 +138,7 @@ SPECTRA = {
 }
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("spectrum", SPECTRA)
 @pytest.mark.parametrize("name", ["rectify", "rectify_log"])
 def test_float32_gradients_hold_where_eigenvalues_meet(rng, name, spectrum):
@@ -167,6 +169,7 @@ def test_stacks_of_matrices_are_taken_one_by_one_compiled_or_not(rng, name):
             )
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=5)
 @given(st.integers(0, 2**31))
 def test_functions_undo_each_other(seed):
@@ -180,6 +183,7 @@ def test_functions_undo_each_other(seed):
         np.testing.assert_allclose(back, x, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_matrices_with_nothing_to_lift_come_back_to_the_bit(rng, dtype):
     x, weights = rng.normal(size=(2, 2, 3, 3)).astype(dtype)
@@ -233,6 +237,7 @@ def test_exponents_are_constants_of_the_gradient(rng):
     np.testing.assert_array_equal(in_exponent, [9, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("spectrum", [[0, 0, 0], [-1, 0, 2], [-3, -2, -1]])
 @pytest.mark.parametrize("name", ["log", "sqrt", "inverse_sqrt", "power", "rectify_log"])
@@ -245,6 +250,7 @@ def test_singular_and_indefinite_matrices_have_finite_values_and_gradients(
     assert np.isfinite(in_x).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_is_not_finite_stays_so_and_spoils_no_other(rng, name, bad):
@@ -299,6 +305,7 @@ def test_nuclear_norms_are_sums_of_singular_values_and_their_gradients_polar_fac
     )
 
 
+@pytest.mark.slow_on_jax
 def test_the_nuclear_norm_keeps_its_digits_where_roots_of_eigenvalues_lose_half(rng):
     u, v = matrices.frames(rng, 6), matrices.frames(rng, 6)
     values = np.geomspace(1e-7, 1, 6)

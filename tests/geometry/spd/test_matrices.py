@@ -44,6 +44,7 @@ def test_many_decompositions_at_once_do_not_wait_for_each_other():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
 def test_stacks_of_any_shape_are_decomposed_matrix_by_matrix(rng, shape):
     matrices = spd(rng, *shape, 4).astype("float32")

@@ -91,6 +91,7 @@ def test_golden_geodesic_and_its_gradients(dtype):
         matrices.assert_gradients(result, gradient[key], tolerance)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("n, spread", [(1, 2), (20, 2)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_agree_with_pyriemanns(rng, n, spread, weighted):
@@ -104,6 +105,7 @@ def test_means_agree_with_pyriemanns(rng, n, spread, weighted):
         np.testing.assert_allclose(ours(x, weights), expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 def test_geomstats_agrees(rng, geomstats):
     """The tolerance is 1e-7, because geomstats stops the iteration of the mean early."""
     metric, flat, mean = geomstats
@@ -187,6 +189,7 @@ def test_a_tensor_is_taken_and_its_mean_is_float64(rng):
     np.testing.assert_allclose(result, spd.karcher_mean(x), rtol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_the_log_euclidean_mean_has_gradients_and_leading_axes(rng):
     x, weights = matrices.spd(rng, 2, 3, 2), rng.uniform(size=(2, 3))
     result = np.asarray(log_euclidean_mean(x, weights))
@@ -231,6 +234,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("mean", [spd.karcher_mean, spd.log_euclidean_mean])
 def test_weights_that_do_not_fit_are_refused_by_every_mean(mean):
     x = np.stack([np.eye(2)] * 3)
@@ -242,6 +246,7 @@ def test_weights_that_do_not_fit_are_refused_by_every_mean(mean):
         mean(x, ["1", "1", "1"])
 
 
+@pytest.mark.slow_on_jax
 def test_weights_may_have_any_scale_and_zeros(rng):
     x, weights = matrices.spd(rng, 3, 3), np.array([1.0, 0.0, 3.0])
     for mean in (spd.karcher_mean, spd.log_euclidean_mean):

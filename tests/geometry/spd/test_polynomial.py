@@ -52,6 +52,7 @@ def float32(rng, spectrum, count):
     return (x + x.swapaxes(-1, -2)) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, count", [(20, 12), (80, 4)])
 @pytest.mark.parametrize("spectrum", SPECTRA)
 def test_float32_errors_against_float64_stay_within_the_stated(rng, spectrum, n, count):
@@ -68,6 +69,7 @@ def test_float32_errors_against_float64_stay_within_the_stated(rng, spectrum, n,
         assert errors.max() < WORST * limit
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("condition, atol", [(1e2, 2e-5), (1e4, 1e-4), (1e5, 1e-3)])
 def test_logarithms_of_positive_definite_matrices(rng, condition, atol):
     x = float32(rng, np.geomspace(1 / condition, 1, 20), 50)
@@ -94,6 +96,7 @@ def test_square_roots_are_those_of_an_eigendecomposition(rng, spectrum, limit):
     np.testing.assert_allclose(quick("sqrt")(x), expected, rtol=0, atol=limit)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("spectrum", SPECTRA)
 def test_nuclear_norms_are_sums_of_singular_values(rng, spectrum):
     x = float32(rng, SPECTRA[spectrum][0](20), 50)
@@ -150,6 +153,7 @@ def test_the_steps_carry_the_interval_to_one(low, fold):
     np.testing.assert_allclose(x, 1, rtol=0, atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ["rectify", "rectify_log", "log", "sqrt"])
 @pytest.mark.parametrize("least", [0.0, 0.1])

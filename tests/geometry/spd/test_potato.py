@@ -86,6 +86,7 @@ def test_calibration_and_scores_are_those_of_the_definition(dtype):
     assert_values(z, expected["z"], {**tolerance, "atol": tolerance["atol"] * 30})
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_gradient_takes_the_statistics_for_constants(dtype):
     inputs, expected, gradient, tolerance = example("z_score_gradient", dtype)
@@ -127,6 +128,7 @@ def test_a_nan_is_not_floored():
 # ---- the online step --------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "name, update_rate", [("potato_online_constant", 0.1), ("potato_online_cumulative", None)]
@@ -162,6 +164,7 @@ def test_equation_20_is_read_with_the_bracket_before_the_sum():
 # ---- the update by a batch --------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumulative", "constant"])
 def test_a_batch_moves_a_class_once(name, dtype):

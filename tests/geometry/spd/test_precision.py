@@ -48,6 +48,7 @@ def stein(x, y):
 REFERENCES = {"affine_invariant": affine_invariant, "log_euclidean": log_euclidean, "stein": stein}
 
 
+@pytest.mark.slow_on_jax
 def test_the_reference_agrees_with_60_digits(rng):
     x = rectified(rng, 8, 10)
     for i in (1, 2):
@@ -82,6 +83,7 @@ def test_values_and_gradients_where_a_pair_spans_more_than_float32_resolves(top)
     np.testing.assert_allclose(in_x, np.diag(-slope / np.diag(x)), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", OPTIONS)
 def test_gradients_at_bad_conditions_are_those_of_float64(rng, name):
     x = rectified(rng, 8, 20)
@@ -114,6 +116,7 @@ def singular_covariances(rng, kind, dtype):
     return np.swapaxes(x, 1, 2) @ x / x.shape[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 @pytest.mark.parametrize(
     "kind", ["average reference", "copied channel", "sum of channels", "few steps"]
@@ -129,6 +132,7 @@ def test_each_singular_covariance_matrix_is_refused(rng, name, kind, dtype):
     assert np.isnan(table).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_singular_matrix_spoils_no_gradient_of_another(rng):
     x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
     x[1] = 0

@@ -32,6 +32,7 @@ def test_polar_agrees_with_scipys(rng):
         np.testing.assert_allclose(result, linalg.polar(item)[0], rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_float32_frames_are_orthonormal_after_a_step_of_an_optimizer(rng):
     w = np.asarray(stiefel.random((93, 80), seed=1))
     for result in (w, np.asarray(stiefel.polar(w + 0.01 * rng.normal(size=w.shape).astype("f")))):
@@ -43,6 +44,7 @@ def test_polar_leaves_a_frame_where_it_is():
     np.testing.assert_allclose(stiefel.polar(w), w, rtol=0, atol=2e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_random_frames_repeat_with_the_seed_and_differ_without():
     first, again = (np.asarray(stiefel.random((5, 2), seed=7)) for _ in range(2))
     np.testing.assert_array_equal(first, again)

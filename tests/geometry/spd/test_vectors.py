@@ -18,6 +18,7 @@ def test_golden_vectors(dtype):
     matrices.assert_values(result[0] @ result[1], expected["inner_product"], tolerance)
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=10)
 @given(st.integers(0, 2**31), st.sampled_from([1, 2, 5]))
 def test_inner_products_are_kept_and_the_way_back_is_exact(seed, n):

@@ -1,6 +1,7 @@
 """Tests that recordings are selected for training, and that rejected recordings have a reason."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def test_sessions_with_equal_numbers_keep_their_order():
     assert checks.number_sessions(["a"] * 12, alike) == list(range(1, 13))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.one_of(st.none(), st.integers(), st.text(max_size=6)), min_size=1, max_size=8))
 def test_sessions_of_any_type_can_be_numbered(sessions):

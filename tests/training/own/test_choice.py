@@ -93,6 +93,7 @@ def test_models_that_choose_for_a_group_saw_nobody_of_it():
         assert set(part.probes) == set(part.claims) == own[i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "pairs"), [(math.inf, 6), (0, 4)])
 def test_a_slow_closed_form_uses_two_pairs_per_group(seconds, pairs):
     signals, subjects = recordings_of(8)

@@ -41,6 +41,7 @@ def test_tflite_files_are_written_into_the_folder_of_the_model(made, numbers):
     assert [row["value"] for row in contract.get("thresholds", [])] == values
 
 
+@pytest.mark.slow
 def test_card_and_page_list_each_file(made):
     assert made.not_exported is None
     card = json.loads((made.folder / "card.json").read_text())
@@ -66,6 +67,7 @@ def test_a_missing_extra_is_named(train, monkeypatch):
     assert zoo.load(str(found.folder)) is not None
 
 
+@pytest.mark.slow
 def test_files_of_an_earlier_model_are_deleted(train, tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
     file = exports.path(train(people=2).folder, "float32")
@@ -75,6 +77,7 @@ def test_files_of_an_earlier_model_are_deleted(train, tmp_path, monkeypatch):
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_the_change_in_auc_is_unknown_for_one_person(train, monkeypatch):
     monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
     found = train(people=1)

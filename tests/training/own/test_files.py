@@ -167,6 +167,7 @@ def jittered(path, recording, rng, rate_hz=50):
     )
 
 
+@pytest.mark.slow
 def test_uneven_clocks_are_resampled_to_the_median_rate(tmp_path, rng, without_exports):
     recordings, people = recordings_of(4, steps=400)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):

@@ -71,6 +71,7 @@ def fit(monkeypatch, clock):
     return found
 
 
+@pytest.mark.slow
 def test_the_time_limit_holds_and_the_card_gives_the_reduced_steps(train, clock, fit):
     clock.step = 2.5 * STEP  # slower than when the duration of a step was measured
     found = train(steps=None, minutes=MINUTES)
@@ -84,12 +85,14 @@ def test_the_time_limit_holds_and_the_card_gives_the_reduced_steps(train, clock,
     assert f"steps={own}," in found.card["recipe"]["command"]
 
 
+@pytest.mark.slow
 def test_the_card_has_no_note_if_the_time_is_enough(train, clock, fit):
     found = train(steps=None, minutes=MINUTES)
     assert fit.asked == [(name, PLANNED) for name in ("fold_1", "fold_2", "final")]
     assert not any("slower" in one for one in found.card["limits"])
 
 
+@pytest.mark.slow
 def test_a_network_that_has_become_too_slow_is_left_out(train, clock, fit, monkeypatch):
     both = [conftest.sequences.as_recorded(), conftest.NETWORK]
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: both)
@@ -102,6 +105,7 @@ def test_a_network_that_has_become_too_slow_is_left_out(train, clock, fit, monke
     )
 
 
+@pytest.mark.slow
 def test_a_resumed_training_keeps_the_steps_of_begun_trainings(train, clock, fit, tmp_path):
     """The first training becomes slower than planned, and the second training is interrupted."""
     clock.step, fit.stop_at = 2.5 * STEP, "fold_2"
@@ -141,6 +145,7 @@ def test_reduced_steps_continue_from_the_checkpoint_and_end_the_decay(tmp_path, 
     assert rates[2] < 0.05 * rates[0]
 
 
+@pytest.mark.slow
 def test_a_training_of_other_methods_is_not_resumed(train, fit, monkeypatch):
     """This happens if the voice encoder of the zoo is removed before the training is resumed."""
     of_sequences = [conftest.sequences.as_recorded(), conftest.NETWORK]

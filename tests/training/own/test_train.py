@@ -19,6 +19,7 @@ def weights(folder):
     return [ops.convert_to_numpy(one) for one in model.weights]
 
 
+@pytest.mark.slow
 def test_the_folder_is_loaded_like_one_of_the_zoo(made):
     folder = str(made.folder)
     model = zoo.load(folder)
@@ -49,6 +50,7 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
     assert others == [row["method"] for row in rows[1:]]
 
 
+@pytest.mark.slow
 def test_the_headline_says_how_its_methods_were_chosen(made, train):
     page = (made.folder / "README.md").read_text()
     assert "by models that were not trained on people of that group" in made.card["choice"]
@@ -125,6 +127,7 @@ def test_the_card_gives_the_supported_rates(made):
     assert "are not guaranteed" in made.card["limits"][0]
 
 
+@pytest.mark.slow
 def test_the_page_explains_carried_thresholds(train, monkeypatch):
     first = kinds._METHODS["sequences"]
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: first(task)[:1])
@@ -197,6 +200,7 @@ def test_a_resumed_training_gives_the_same_model(train, tmp_path, monkeypatch, w
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_a_network_is_left_out_if_the_time_is_too_short(train, monkeypatch):
     monkeypatch.setattr(budget, "_measure_times", lambda *_: (0.0, 60.0))
     found = train(steps=None, minutes=2)
@@ -213,6 +217,7 @@ def test_other_files_in_the_folder_are_not_changed(train, tmp_path):
         train(out=tmp_path / "README.md")
 
 
+@pytest.mark.slow
 def test_a_model_is_replaced_only_when_asked(train):
     first = train(people=4)
     assert "roc_det.png" in (first.folder / "README.md").read_text()
