@@ -73,6 +73,7 @@ FIRST = (
     "test_docs.py",
     "test_tangent_map.py",
 )
+SLOTS = range((os.cpu_count() or 1) + 1)  # tests that may run at once
 POLL = 0.005  # seconds
 # If this process uses more memory than this number of bytes, compiled programs are dropped. JAX
 # then compiles them again.
@@ -135,23 +136,24 @@ def _seed(name):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Runs at most as many tests at once as there are cores. More processes would need more memory
-    without saving time."""
+    """Runs at most one test more at once than there are cores, so that the cores stay busy while a
+    test waits for a server or a child process. More tests would need more memory without saving
+    time."""
     if fcntl is None or not hasattr(item.config, "workerinput"):
         return (yield)
     with contextlib.ExitStack() as stack:
-        places = [_core(os.getppid(), core) for core in range(os.cpu_count() or 1)]
+        places = [_slot(os.getppid(), number) for number in SLOTS]
         locks = [stack.enter_context(place.open("w")) for place in places]
         while not any(_locked(lock) for lock in locks):
             time.sleep(POLL)
         result = yield
     if nextitem is None or nextitem.path != item.path:
-        time.sleep(2 * POLL)  # so that another process gets the core
+        time.sleep(2 * POLL)  # so that another process gets the slot
     return result
 
 
-def _core(run, core):
-    return pathlib.Path(tempfile.gettempdir()) / f"keras-dml-tests-{run}-{core}"
+def _slot(run, number):
+    return pathlib.Path(tempfile.gettempdir()) / f"keras-dml-tests-{run}-{number}"
 
 
 def _locked(file):
@@ -223,8 +225,8 @@ def pytest_sessionfinish(session):
         PEAKS.append(PEAK)
     if PREPARED:
         shutil.rmtree(PREPARED, ignore_errors=True)
-    for core in range(os.cpu_count() or 1):
-        _core(os.getpid(), core).unlink(missing_ok=True)
+    for number in SLOTS:
+        _slot(os.getpid(), number).unlink(missing_ok=True)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -75,6 +75,7 @@ def test_names_that_do_not_exist_are_errors(errors):
     assert "verrify" in messages and "certificat" in messages
 
 
+@pytest.mark.slow
 def test_mypy_notices_a_method_that_does_not_exist(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "wrong.py").write_text(WRONG)

@@ -265,6 +265,7 @@ def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
     assert not (tmp_path / "demo").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_made_is_one_clear_error(command, zoo_folder, tmp_path):
     (tmp_path / "file").touch()
     code, _, err = command("demo", "--out", tmp_path / "file")

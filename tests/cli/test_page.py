@@ -303,6 +303,7 @@ def test_recordings_are_listed_by_day_until_there_are_two(browser, address, swit
     check_layout(browser)
 
 
+@pytest.mark.slow
 def test_the_motion_sensors_of_the_device_reach_the_page(act, browser):
     readings = {"xyz": {"x": 1, "y": 2, "z": 9}}
     for kind in ("accelerometer", "linear-acceleration", "gyroscope"):
@@ -379,6 +380,7 @@ def test_a_page_without_a_secure_context_explains_why_it_cannot_record(browser, 
         assert act("return [isSecureContext, by('insecure').checkVisibility()];") == [True, False]
 
 
+@pytest.mark.slow
 def test_the_page_follows_the_preferred_colors(act, browser):
     colors = []
     for scheme in ("light", "dark"):

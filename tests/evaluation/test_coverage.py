@@ -83,6 +83,7 @@ def test_intervals_cover_the_truth_in_worlds_without_tuning(world):
     assert min(counts.values()) >= 53, counts
 
 
+@pytest.mark.slow
 def test_the_worlds_have_the_rates_that_they_are_named_after():
     for world, eer in worlds.SHIFTS:
         assert worlds.truth(world, eer).eer == pytest.approx(eer, rel=0.02)

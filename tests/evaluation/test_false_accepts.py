@@ -65,6 +65,7 @@ def test_errors_of_fewer_people_are_worth_fewer_pairs():
     assert 30 / 2 < found[2] < found[1] < found[0] < 30 * 29 / 2
 
 
+@pytest.mark.slow
 def test_the_variance_equals_that_of_drawing_other_people():
     """Tests that the estimated variance is near the true variance between samples of people.
 

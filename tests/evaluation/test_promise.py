@@ -65,6 +65,7 @@ def test_the_promise_holds_for_people_who_differ_moderately(seed):
     assert rate <= 0.2 or most > 0.25
 
 
+@pytest.mark.slow
 def test_the_promise_holds_if_few_people_resemble_everybody():
     """Tests samples in which a few people resemble everybody. For such samples the guaranteed rate
     needs no assumption.

@@ -261,11 +261,13 @@ def test_more_steps_and_restarts_never_help_the_network(trained):
     assert found.attacks["PGD-40 x 3"].calls <= 40 * 3 * 60
 
 
+@pytest.mark.slow
 def test_with_epsilon_1_no_example_is_robust(trained):
     found = robustness(trained, *examples(), [attacks.PGD(1.0, 20, restarts=2)])
     assert found.worst_case == 0
 
 
+@pytest.mark.slow
 def test_each_head_is_attacked_separately(trained):
     x, y = examples(12)
     for head in ("sim", "dol"):

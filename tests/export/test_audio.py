@@ -67,6 +67,7 @@ def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
     export.saved_model(model, tmp_path / "speech")  # refuses itself where padding counts
 
 
+@pytest.mark.slow
 def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
     """Tests a recording so long that rounding errors in its sum of squares could change the gain by
     1e-5.

@@ -140,6 +140,7 @@ def test_files_need_builtin_operators_only(exported, quantization):
     operators.check_builtin(exported(quantization).path)
 
 
+@pytest.mark.slow
 def test_smaller_formats_are_smaller(exported):
     full, half, dynamic, int8 = (exported(q).bytes for q in QUANTIZATIONS)
     assert dynamic < half < full and int8 < half
@@ -219,6 +220,7 @@ def test_mel_bands_stay_float(spoken, quantization):
     assert not in_float[first] or quantization == "dynamic"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_a_quiet_voice_is_embedded_as_by_keras(spoken, speaker, quantization):
     quiet = [voice(4000, seed, loudness=0.01) for seed in range(3)]

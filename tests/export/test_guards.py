@@ -100,6 +100,7 @@ def test_a_batch_and_other_channels_are_refused(embed, quantization):
     np.testing.assert_array_equal(again, usual)
 
 
+@pytest.mark.slow
 def test_a_strict_resize_refuses_a_batch(model, tmp_path):
     file = Interpreter(str(export.tflite(model, tmp_path / "model.tflite", None).path))
     details = file.get_signature_runner("embed").get_input_details()
@@ -127,6 +128,7 @@ def saved(model, tmp_path_factory):
     return tf.saved_model.load(str(made.path)).signatures
 
 
+@pytest.mark.slow
 def test_only_rows_that_break_the_contract_get_nan(model, saved):
     lengths = [40, 0, -3, LEAST - 1, 60, 61, MOST + 1, INT32.max, INT32.min, 50, 60]
     signal = np.stack([sample(60, CHANNELS, seed) for seed in range(len(lengths))])

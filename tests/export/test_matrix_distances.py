@@ -125,6 +125,7 @@ def test_bures_wasserstein_exports_without_an_eigendecomposition(model, write, t
         )
 
 
+@pytest.mark.slow
 def test_matrices_stay_matrices_where_a_device_can_compare_them(model, tmp_path):
     path = export.tflite(model, tmp_path / "model.tflite", distance=Frobenius(0)).path
     x = np.random.default_rng(3).normal(size=(2, 3, 3)).astype("float32")

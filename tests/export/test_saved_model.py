@@ -47,6 +47,7 @@ def test_a_padded_batch_gives_the_embeddings_of_its_recordings(small, loaded, re
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_distances_are_those_of_keras(small, loaded, recordings):
     embeddings = keras_dml.embed(small, recordings)
     actual = loaded["distance"](embedding=embeddings[:2], gallery=embeddings)["distance"].numpy()
@@ -129,6 +130,7 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
 
 
+@pytest.mark.slow
 def test_layers_that_drop_masks_are_named(tmp_path):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
     with pytest.raises(parity.ParityError, match="drop masks: conv1d.*MaskedConv1D"):

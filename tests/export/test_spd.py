@@ -94,6 +94,7 @@ def test_steps_after_the_length_are_ignored(recorder_file):
     np.testing.assert_array_equal(padded, alone)
 
 
+@pytest.mark.slow
 def test_positive_definite_embeddings_become_tangent_vectors(recorder, recorder_file):
     rng = np.random.default_rng(2)
     recordings = [rng.normal(size=(steps, 6)) for steps in (30, 64, 200)]

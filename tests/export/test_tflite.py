@@ -58,6 +58,7 @@ def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantiz
     assert (np.diag(actual) == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_the_edge_encoder_fits_a_watch(exported, quantization):
     assert exported(quantization).bytes <= EDGE_BYTES
@@ -96,6 +97,7 @@ def test_result_describes_the_file(exported, quantization):
     assert 0 < made.drift < parity.BOUNDS[quantization].embedding
 
 
+@pytest.mark.slow
 def test_smaller_formats_are_smaller(exported):
     full, half, dynamic = (exported(q).bytes for q in (None, "float16", "dynamic"))
     assert dynamic < 0.62 * half < 0.36 * full

@@ -69,6 +69,7 @@ def test_the_card_s_threshold_of_one_percent_decides_until_another_is_set(family
     assert family.verify("ada", utterances(0.0, 1)).provisional
 
 
+@pytest.mark.slow
 def test_another_rate_of_the_card_decides_if_it_is_named(family):
     values = {row["far"]: row["value"] for row in zoo.card(NAME)["thresholds"]}
     assert len(values) > 1 and set(family.provisional) == set(values)

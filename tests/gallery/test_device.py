@@ -225,6 +225,7 @@ def test_every_error_exits_with_2(watch, bare, tmp_path):
     assert (done.returncode, done.stdout) == (2, "") and "ai_edge_litert" in done.stderr
 
 
+@pytest.mark.slow
 def test_gallery_json_states_inputs_and_rule(watch):
     folder, exported, _ = watch
     about = json.loads((folder / "device" / "gallery.json").read_text())

@@ -70,6 +70,7 @@ def test_a_genuine_claim_is_accepted_early(gallery, people):
     assert str(answers[-1]).startswith("alice accepted after 10 steps: ")
 
 
+@pytest.mark.slow
 def test_an_imposter_is_rejected_after_all_windows_at_the_latest(gallery, people):
     last = heard(gallery, "alice", people("bob", 1, 100)[0])[-1]
     assert last.accepted is False and last.answer == "rejected"
@@ -426,6 +427,7 @@ def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
     )
 
 
+@pytest.mark.slow
 def test_listening_keeps_a_twentieth_of_false_claims_by_default(gallery, people):
     """With 17 people, the default rate of 5 % is refused, because it needs 18 people."""
     names = np.repeat([f"volunteer {i}" for i in range(17)], 2)

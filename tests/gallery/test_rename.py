@@ -50,6 +50,7 @@ def test_the_old_name_is_free_for_another_person(gallery, people):
     assert gallery.people() == {"alice": 4, "carol": 4}
 
 
+@pytest.mark.slow
 def test_a_name_that_somebody_has_is_refused(gallery, place):
     before = gallery.people()
     for name in ("bob", "alice"):

@@ -62,6 +62,7 @@ def test_head_is_get_without_the_body(client, path):
     assert head.headers["content-length"] == get.headers["content-length"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["abc-1.2_3", "", "a b", "x" * 65, "é", 'a"b'])
 def test_a_request_has_an_id_in_its_answer_and_in_the_log(client, monkeypatch, given):
     texts, formatter = [], logs.JsonLines()

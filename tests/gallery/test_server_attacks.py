@@ -106,6 +106,7 @@ def test_half_sent_requests_are_closed_and_other_clients_are_answered(monkeypatc
                 pass
 
 
+@pytest.mark.slow
 def test_bytes_that_drip_do_not_keep_a_connection_open(monkeypatch):
     monkeypatch.setattr(listening, "HEAD_SECONDS", 1)
     with stub_server.serving(stub_server.application(monkeypatch)) as address:

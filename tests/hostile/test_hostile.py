@@ -7,7 +7,7 @@ from tests.hostile import checks, trials
 
 # The tests run every n-th attempt of these groups. `python -m tests.hostile` runs all attempts.
 EACH = {
-    "model_files": 2, "cards": 3, "arrays": 3, "labels": 4, "kills": 3, "recordings": 8, "names": 3,
+    "model_files": 2, "cards": 6, "arrays": 6, "labels": 8, "kills": 6, "recordings": 8, "names": 3,
     "galleries": 4, "requests": 2,
 }  # fmt: skip
 

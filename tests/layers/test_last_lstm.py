@@ -7,6 +7,7 @@ from keras_dml._backend import keras, ops, xla
 from keras_dml.layers import LastLSTM
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("depth", [1, 3])
 def test_the_output_is_that_of_keras_layers(depth, rng):

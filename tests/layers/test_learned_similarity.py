@@ -148,6 +148,7 @@ def test_blocks_have_different_masks(watched, monkeypatch):
     assert abs(fractions.mean() - 0.75) < 0.005
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("blocks", ["whole", "in blocks"])
 def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
@@ -225,6 +226,7 @@ def test_large_table_compiled_by_xla_equals_single_pairs(rng, monkeypatch):
     np.testing.assert_allclose(actual, single, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
 def test_large_table_compiled_by_xla_has_the_same_gradients(symmetry, rng, monkeypatch):

@@ -186,6 +186,7 @@ def test_inputs_other_than_sequences_are_refused(shape):
         QuantileLayer(KNOTS)(np.zeros(shape, "float32"))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])

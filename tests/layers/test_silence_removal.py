@@ -128,6 +128,7 @@ def test_least_samples_of_a_short_sound_are_kept(seconds):
     assert 8000 <= len(output) <= 8000 + 2 * BLOCK + len(speech(seconds))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("steps", [1, 319, 320, 321, 7999, 8160])
 def test_recordings_of_any_length_pass(steps):

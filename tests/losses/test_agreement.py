@@ -117,6 +117,7 @@ def test_a_loss_of_another_distance_than_the_heads_warns(name, rng):
         assert all(str(value) in message for value in distance.get_config().values())
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", AGREEING)
 def test_a_loss_of_the_heads_distance_does_not_warn(name, rng):

@@ -161,6 +161,7 @@ def contrastive(loss, distance, equal):
     return float(run(x)), gradients(run, x)[0][1, 0]
 
 
+@pytest.mark.slow
 def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
     """Tests that TensorFlow Addons computes twice the contrastive loss of this package. The
     functions of TensorFlow Addons take distances, and use d^2 and (margin - d)^2 without the factor

@@ -181,6 +181,7 @@ def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
     assert (LABELS[drawn] != LABELS[:, None]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed", range(4))

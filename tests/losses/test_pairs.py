@@ -80,6 +80,7 @@ def test_the_greatest_labels_that_float32_tells_apart_are_fine(rng, kind):
     np.testing.assert_array_equal(result, numpy(loss(np.array([1, 0, 0, 1]), predictions)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("labels, message", NOT_PAIRS.values(), ids=NOT_PAIRS)
 def test_a_label_not_exactly_twice_is_named_and_stops_a_compiled_step(rng, kind, labels, message):

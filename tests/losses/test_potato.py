@@ -82,6 +82,7 @@ def test_equation_10_as_printed_is_another_loss():
     assert abs(printed.mean() - expected["value"]) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_empty_sets_pay_nothing():
     inputs, expected, _, tolerance = example("rpl_empty_sets", "float64")

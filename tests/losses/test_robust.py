@@ -184,6 +184,7 @@ def test_large_logits_keep_values_and_gradients_finite():
     assert np.isfinite(gradient).all()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ["alp", "trades"])
 def test_gradients_are_those_of_finite_differences(name, rng):

@@ -122,6 +122,7 @@ def test_classes_without_a_unit_in_the_auxiliary_head_are_evaluated_by_the_other
     assert actual["positives"] == old["positives"] + 2 and np.isfinite(actual["loss"])
 
 
+@pytest.mark.slow
 @once
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(

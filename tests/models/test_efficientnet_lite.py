@@ -27,6 +27,7 @@ def test_it_has_the_published_weights(network):
     assert network.output_shape == (None, 1280)
 
 
+@pytest.mark.slow
 def test_activations_are_relu6(network):
     """Tests that ReLU6 is the only activation. Therefore the network contains no swish and no
     squeeze-and-excite.

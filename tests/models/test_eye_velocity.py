@@ -38,6 +38,7 @@ def weights_by_hand(filters, steps):
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["slow", "fast"])
 def test_a_part_has_the_published_layout(kind):
     part = models.eye_velocity_part(kind, 1000, 75)

@@ -146,6 +146,7 @@ def test_dropout_draws_again_in_the_next_step():
     np.testing.assert_array_equal(model(x), model.encoder(x))
 
 
+@pytest.mark.slow
 @once
 def test_pairs_across_chunks_count():
     """Tests that pairs count if their rows are in different chunks. Each chunk has only one row."""

@@ -193,6 +193,7 @@ def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
 # ---- embeddings and distances -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
     net, (x, _) = trained, recordings()

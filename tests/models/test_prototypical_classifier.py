@@ -187,6 +187,7 @@ def test_training_lowers_the_loss_and_finds_the_classes():
     assert (model.classify(x) == y).mean() > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aux, symmetry", [("softmax", "none"), ("am", "max"), (None, "mean")])
 def test_terms_are_those_of_their_definitions(aux, symmetry):
     options = {"aux": aux, "symmetry": symmetry, "class_names": ["a", "b", "c"]}
@@ -207,6 +208,7 @@ def test_terms_are_those_of_their_definitions(aux, symmetry):
         np.testing.assert_allclose(float(actual), float(wanted), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_out", [0, 1, 2])
 def test_terms_of_weight_0_are_reported_as_0(left_out):
     weights = [0.5, 2.0, 3.0]
@@ -314,6 +316,7 @@ def test_inference_moves_nothing(trained):
         np.testing.assert_array_equal(value, before[path], err_msg=path)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_embed_and_distance_work_as_for_every_model(trained):
     x, _ = data(6)
@@ -513,6 +516,7 @@ def test_failed_changes_leave_the_model_unchanged(trained):
         assert_same(state(trained), before[:-1])
 
 
+@pytest.mark.slow
 @once
 def test_single_rows_and_columns_of_labels_are_accepted():
     model, (x, y) = classifier(eager=True), data()

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_the_wide_one_has_the_published_weights():
     model = models.resnet12()
     trained = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)

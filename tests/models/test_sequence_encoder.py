@@ -136,6 +136,7 @@ def test_sizes_are_sixteen_convolutions_of_three_steps(size, filters, halvings):
     assert model.output_shape == (None, filters[-1] + 1, 18)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options, expected",
     [({}, ["prelu_4", "prelu_8"]), ({"halve_every": 5}, ["prelu_5", "prelu_10"])],

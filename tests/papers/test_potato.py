@@ -85,6 +85,7 @@ def test_the_choice_has_the_highest_recall_on_the_partner(results, run_files):
     assert choice.figures["recall_at_1"] == max(figures["recall_at_1"] for figures in grid)
 
 
+@pytest.mark.slow
 def test_every_loss_is_tested_on_every_person_from_every_seed(results):
     rows = results[1]
     keys = [(row["method"], row["person"], row["seed"]) for row in rows]
@@ -121,6 +122,7 @@ def test_every_loss_can_train(name, constants, clips):
     assert all(np.isfinite(stop["figures"]["a"][figure]) for figure in measurements.FIGURES)
 
 
+@pytest.mark.slow
 def test_a_run_is_repeatable_on_a_network_that_was_trained_before(clips):
     trainer = Trainer("RPL", {}, small.SETTINGS.sizes, 3)
     first, second, repeated = (
@@ -143,6 +145,7 @@ def test_people_held_out_change_nothing_in_training(clips):
     assert np.abs(kernel - kernels[0]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_ablations_change_one_constant(results, run_files):
     ablations = results[3]
     values = {name: sorted({row["value"] for row in rows}) for name, rows in ablations.items()}
@@ -153,6 +156,7 @@ def test_ablations_change_one_constant(results, run_files):
     assert weights == {0.1, 1.0}
 
 
+@pytest.mark.slow
 def test_finished_runs_are_not_repeated(clips, folder, results, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("a finished run was repeated")
@@ -192,6 +196,7 @@ def test_an_unknown_loss_is_refused(clips, tmp_path):
         Experiment(clips, Runs(tmp_path), settings)
 
 
+@pytest.mark.slow
 def test_tables_and_pictures_are_written(results, tmp_path):
     table, paths = report.write(tmp_path, *results, seeds=2, source="Made up.")
     stems = {path.stem for path in paths}

@@ -29,6 +29,7 @@ def covariances(gain=1.0):
     return keras.Model(signal, Covariance("oas")(keras.layers.Rescaling(gain)(signal)))
 
 
+@pytest.mark.slow
 def test_each_fold_has_the_settings_of_its_partner_and_people_it_has_not_seen(everybody, tmp_path):
     run = recipe.Run("made_up", pathlib.Path(tmp_path), tmp_path, steps=1, seed=0)
     grid, trained = [{"gain": 2.0}, {"gain": 3.0}], []

@@ -130,6 +130,7 @@ def test_the_papers_figures_take_one_window_of_a_film():
     assert sorted(across_films.first_of_each_film(people)) == [0, 1, 4]
 
 
+@pytest.mark.slow
 def test_closed_forms_tell_people_apart_in_folds_without_them(rng):
     windows = watchers(rng).windows(40)
     for closed_form in (

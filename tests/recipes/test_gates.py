@@ -63,6 +63,7 @@ def test_the_contract_of_sound_keeps_no_magnitudes():
     assert found[0] is not None and found[1] is None
 
 
+@pytest.mark.slow
 def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, monkeypatch):
     folder = tmp_path / "tiny"
     shutil.copytree(tiny_zoo / "tiny", folder)

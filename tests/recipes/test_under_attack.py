@@ -24,6 +24,7 @@ def small(monkeypatch):
     return PrototypicalClassifier(encoder, 2, hidden=(4,)), x, y, fgsm, square
 
 
+@pytest.mark.slow
 def test_the_slow_attacks_are_on_the_first_parts_and_the_union_is_per_image(small, tmp_path):
     model, x, y, fgsm, square = small
     right = under_attack.measured(model, x, y, tmp_path)

@@ -54,6 +54,7 @@ def people(rng, names=(*ACTORS, *CALLERS, *LEFT), each=2):
     return People(signals, np.repeat(names, each).tolist(), lines)
 
 
+@pytest.mark.slow
 def test_vectors_of_windows_have_the_mean_that_is_the_embedding(small, rng):
     some = people(rng, CALLERS)
     vectors = encoder.window_vectors(some, models.ge2e(None))

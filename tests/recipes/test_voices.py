@@ -93,6 +93,7 @@ def test_no_trial_is_across_sets_and_a_fold_is_scored_by_who_heard_none_of_it(pe
     assert genuine.sum() == 3 * len(set(SUBJECTS))
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_method_and_one_for_each_difference(people, rng):
     _, _, genuine, _ = voices.trials(people, voices.folds(people.subjects))
     good, bad = genuine + rng.normal(scale=0.1, size=len(genuine)), rng.normal(size=len(genuine))

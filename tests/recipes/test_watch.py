@@ -183,6 +183,7 @@ def test_the_settings_with_the_lowest_mean_error_are_chosen(monkeypatch):
     assert len(seen) == train.HALVINGS * len(train.LAGS) * len(train.LIMITS)
 
 
+@pytest.mark.slow
 def test_the_published_file_is_the_model_of_the_first_group(tmp_path, monkeypatch):
     published, measured_on = [], []
     settings = train.Settings(train.LAGS[0], train.LIMITS[0])

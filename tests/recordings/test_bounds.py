@@ -40,7 +40,13 @@ def timer():
         yield started
 
 
-@pytest.mark.parametrize(("kind", "name"), bombs.FILES, ids=map("-".join, bombs.FILES))
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(*file, id="-".join(file), marks=[pytest.mark.slow] * (number % 3 > 0))
+        for number, file in enumerate(bombs.FILES)
+    ],
+)
 def test_a_file_of_1_mb_is_read_or_refused_within_5_seconds(tmp_path, timer, kind, name):
     if (kind, name) in {("parquet", "small pages"), ("parquet", "texts that repeat")}:
         pytest.skip("written in seconds; `python -m tests.hostile.bombs` reads it")

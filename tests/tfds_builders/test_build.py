@@ -111,6 +111,7 @@ def test_without_tensorflow_the_files_are_those_of_data_sources(manual, tmp_path
     assert (tmp_path / "d" / "array_record" / "ipol_gait").is_dir()
 
 
+@pytest.mark.slow
 def test_several_data_sets_are_prepared_though_one_of_them_fails(manual, tmp_path):
     vowels = pathlib.Path(tfds_builders.__file__).parent / "japanese_vowels_lpc/dummy_data"
     shutil.copytree(vowels, manual / "japanese_vowels_lpc")

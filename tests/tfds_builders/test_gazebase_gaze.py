@@ -176,6 +176,7 @@ def test_who_came_to_a_late_round_tests_and_is_one_person_in_all_rounds(tmp_path
     assert "holds 52 of 881 visits and 24 of 322 people" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, caplog, monkeypatch):
     """People who came to the missing round are in `train` instead of `test`."""
     rounds = {f"{n:03d}": (1, 2, 7) if n <= 4 else (1, 2) for n in range(1, 25)}

@@ -50,6 +50,7 @@ def test_a_record_has_places_angles_and_whose_motion_it_is(tmp_path):
     assert (metadata["rate_hz"], metadata["motions"]) == (120, ["squat1Reps"])
 
 
+@pytest.mark.slow
 def test_a_matrix_is_the_covariance_of_the_places_made_definite(tmp_path):
     record = everything(prepared(tmp_path, FILES, "hdm05_mocap/spd93"))["bd/squat1Reps/002"]
     expected = np.cov(places_of().reshape(4, 93).T)
@@ -88,6 +89,7 @@ def test_every_form_of_the_archive_gives_the_same(files, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_actor_moves_in_his_own_skeleton(tmp_path):
     longer = FILES | {BODY: samples.skeleton(length=0.225)}  # all bones are twice as long
     one = everything(prepared(tmp_path / "one", FILES))
@@ -97,6 +99,7 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
         np.testing.assert_allclose(two[key]["sequence"], times * record["sequence"], rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "message"),
     [

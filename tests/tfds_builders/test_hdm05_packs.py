@@ -59,6 +59,7 @@ def test_the_matrices_of_spdnet_have_the_motion_of_their_folder(tmp_path):
     assert builder.info.metadata["motions"] == ["cartwheelLHandStart1Reps", "squat1Reps"]
 
 
+@pytest.mark.slow
 def test_the_matrices_of_torchspdnet_are_the_real_parts_with_the_label_of_their_name(
     tmp_path, caplog
 ):
@@ -104,6 +105,7 @@ def test_matrices_that_are_not_definite_are_kept_and_told(tmp_path, caplog):
     assert "The smallest eigenvalue is -2." in caplog.text
 
 
+@pytest.mark.slow
 def test_a_repeat_is_kept_and_named_whatever_its_motion(tmp_path):
     prepared(tmp_path, "spd_brooks117", BROOKS | {"hdm05/4_50_9.npy": npy(spd(1))})
     again = reading.prepared("hdm05_mocap/spd_brooks117", None, tmp_path / "data")

@@ -34,6 +34,7 @@ def test_a_second_one_waits_says_so_and_then_has_it(tmp_path, caplog):
     assert list(path.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_process_locks_nobody_out(tmp_path):
     path = tmp_path / ".lock"
     code = (

@@ -188,6 +188,7 @@ def test_active30_keeps_thirty_minutes_and_minutes_all_of_them(tmp_path):
         assert len(keys) == count and wanted <= keys
 
 
+@pytest.mark.slow
 def test_only_the_unit_decides_between_the_two_rankings(tmp_path):
     digital = movement((2,) * 31)
     digital[:6000] = 0

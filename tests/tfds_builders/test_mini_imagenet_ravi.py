@@ -181,6 +181,7 @@ def test_a_record_of_a_pickle_has_its_pixels_and_its_class(files, tmp_path, capl
     assert "holds 6 of 38,400 images" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_pickle_that_is_not_there_leaves_its_split_out_with_a_notice(tmp_path, caplog):
     files = {name: held for name, held in CACHES.items() if "val" not in name}
     assert set(prepared(tmp_path, files, CACHE).info.splits) == {"train", "test"}

@@ -158,6 +158,7 @@ def test_the_table_gives_the_bodies_of_those_who_are_in_it(files, tmp_path):
     assert math.isnan(records["4/dws_1"]["weight"]) and records["4/dws_1"]["sex"] == b""
 
 
+@pytest.mark.slow
 def test_a_table_that_comes_later_is_another_archive(tmp_path, caplog):
     without = prepared(tmp_path, FILES)
     assert "people" not in without.info.metadata["fingerprints"]

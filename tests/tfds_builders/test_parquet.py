@@ -144,6 +144,7 @@ def test_any_shape_comes_back(shape):
         np.testing.assert_array_equal(np.reshape(found, array.shape), array)
 
 
+@pytest.mark.slow
 def test_records_are_written_in_groups_of_bounded_size(gait, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "GROUP_BYTES", 1)
     folder = parquet.write(gait, tmp_path / "p")

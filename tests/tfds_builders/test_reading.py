@@ -22,6 +22,7 @@ def manual(tmp_path):
     return samples.write(tmp_path / "manual", samples.gait_files())
 
 
+@pytest.mark.slow
 def test_records_of_a_split_and_of_all(manual, tmp_path):
     train = reading.records(NAME, manual, tmp_path, split="train")
     assert len(train) == 7 and train[0]["sequence"].shape == (8, 6)
@@ -41,6 +42,7 @@ def test_the_second_call_prepares_nothing(manual, tmp_path, monkeypatch):
     assert len(reading.records(NAME, None, tmp_path, split="test")) == 2
 
 
+@pytest.mark.slow
 def test_a_folder_without_the_archive_is_refused_even_after_preparing(manual, tmp_path):
     """A caller who gives a folder wants its people. None reads the prepared data set."""
     reading.records(NAME, manual, tmp_path)

@@ -104,6 +104,7 @@ def test_an_unknown_name_proposes_the_nearest(name, near):
         tfds_builders.builder_cls(name)
 
 
+@pytest.mark.slow
 def test_importing_is_lazy_and_loads_no_tensorflow():
     printed = in_a_new_process(
         "import time, sys, tensorflow_datasets\n"

@@ -79,6 +79,7 @@ def test_a_half_gives_its_records_by_number_and_by_numbers(tmp_path):
         half[4]
 
 
+@pytest.mark.slow
 def test_a_set_prepared_as_tfrecord_gives_datasets(tmp_path):
     halves = retrieval.class_disjoint("cars196", 98, cars(tmp_path, "tfrecord"))
     labels = {

@@ -69,6 +69,7 @@ def test_a_covariance_config_has_a_matrix_for_each_trial(tmp_path):
     assert builder.info.metadata["subjects"] == {"train": sorted(PEOPLE)}
 
 
+@pytest.mark.slow
 def test_without_the_test_archive_its_split_is_left_out_and_named(tmp_path, caplog):
     builder = prepared(tmp_path, TRAIN)
     assert list(builder.info.splits) == ["train"]
@@ -165,6 +166,7 @@ def test_small_is_found_unpacked_and_refuses_a_trial_that_is_there_twice(tmp_pat
         prepared(tmp_path / "b", twice, "uci_eeg/small")
 
 
+@pytest.mark.slow
 def test_an_empty_trial_is_left_out_and_named(tmp_path, caplog):
     files = samples.smni_files(PEOPLE, trials=range(7))
     name = f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.006"

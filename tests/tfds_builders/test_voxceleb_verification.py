@@ -166,6 +166,7 @@ def old(data):
     return data
 
 
+@pytest.mark.slow
 def test_what_lies_beside_the_lists_changes_nothing_of_a_list(tmp_path):
     before = prepared(tmp_path, LISTS, TRIALS)
     folder = next(iter(LISTS)).rpartition("/")[0]

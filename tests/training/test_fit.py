@@ -91,6 +91,7 @@ def test_a_run_of_the_same_seed_repeats_itself():
     same(one, other)
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_only_loaded(tmp_path, capsys):
     whole, fitted = train(tmp_path)
     capsys.readouterr()

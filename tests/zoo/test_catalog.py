@@ -17,6 +17,7 @@ def test_a_model_is_listed_by_its_folder(zoo_folder):
     assert zoo.list_models() == ["tiny"]
 
 
+@pytest.mark.slow
 def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_folder):
     line = zoo.info("tiny")
     assert "\n" not in line

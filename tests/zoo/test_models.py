@@ -127,6 +127,7 @@ def test_a_page_says_that_the_minutes_of_folds_are_not_counted(name):
     ) == folds
 
 
+@pytest.mark.slow
 def test_a_row_that_says_something_else_is_written_again(tmp_path, monkeypatch):
     text = tables.PAGE.read_text(encoding="utf-8")
     changed = tmp_path / "README.md"

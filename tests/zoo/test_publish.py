@@ -172,6 +172,7 @@ def test_classes_added_after_training_are_published_too(pictures, images_card, t
     np.testing.assert_allclose(loaded(x), grown(x), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_classifier_has_the_content_of_its_card(published):
     exports = {"format": "tflite", "quantization": "int8", "bytes": 71_000, "latency_ms": 0.1}
     update(published, exports=[{**exports, "drift": 0.01, "accuracy_change": -0.0012}])

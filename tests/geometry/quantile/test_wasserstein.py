@@ -213,6 +213,7 @@ def test_fused_gradients_in_the_knots_do_not_cancel_far_from_zero(fused, rng):
     np.testing.assert_allclose(*in_knots, rtol=0, atol=3e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 def test_what_is_not_finite_stays_in_its_row(fused, rng):
     x, knots = random_embeddings(rng, 10)
@@ -258,6 +259,7 @@ def test_forward_mode_is_refused_where_xla_has_compiled(fused, rng):
         forward()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 def test_no_xla_is_asked_for_where_a_gpu_is(rng, monkeypatch):
     import tensorflow as tf

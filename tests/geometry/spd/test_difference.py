@@ -19,6 +19,7 @@ def matrices(seed, n=5):
     return x @ x.swapaxes(1, 2) / (3 * n)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize(("of", "pairwise"), PAIRS)
 @given(seed=st.integers(0, 1000))

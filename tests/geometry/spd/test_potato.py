@@ -128,6 +128,7 @@ def test_a_nan_is_not_floored():
 # ---- the online step --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(

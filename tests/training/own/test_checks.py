@@ -57,6 +57,7 @@ def test_sessions_of_any_type_can_be_numbered(sessions):
     assert set(found) == set(range(1, len(set(sessions)) + 1))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.one_of(

@@ -48,6 +48,7 @@ def voices(people, seed=0):
     return signals, subjects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", task.KINDS)
 def test_closed_forms_separate_people(kind):
     made, people = of_kind(kind)
