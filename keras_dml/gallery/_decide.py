@@ -101,7 +101,8 @@ def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
 
     TFLite files have no builtin operator that computes eigenvalues, so this function uses NumPy.
     The function computes the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a
-    template. This method computes small eigenvalues more accurately.
+    template. The squares of these singular values are the eigenvalues that the distance needs.
+    Small eigenvalues are more accurate than if they were computed directly.
 
     Args:
         tangent: Upper triangle of log(x), the logarithm of the matrix x.
@@ -118,10 +119,12 @@ def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
 
 
 def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
-    """Compares the scores of the recording in `golden.npz` with the scores in the gallery.
+    """Compares scores that this device computes for the recording in `golden.npz` with the scores
+    that the gallery computed.
 
     Returns:
-        The largest difference between two scores of a person, and the largest allowed difference.
+        Two numbers: the largest difference between the two scores of a person, and the largest
+        allowed difference.
     """
     with np.load(pathlib.Path(folder, "golden.npz"), allow_pickle=False) as golden:
         scores = Gallery(folder).scores(golden["recording"])

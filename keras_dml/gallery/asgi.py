@@ -1,4 +1,4 @@
-"""ASGI application that serves a gallery. Environment variables configure it.
+"""ASGI application that serves a gallery. Environment variables configure the application.
 
 `uvicorn keras_dml.gallery.asgi:application` runs the application. The first access to the attribute
 `application` opens the gallery and loads the model.

@@ -72,7 +72,7 @@ def restore(
         path: Path of the gallery's file. For a gallery on a server, use `psql` instead.
         replace: Whether the copy may replace a gallery at `path`.
         key: Key of an encrypted gallery, see `Gallery`. If a key is given, `restore` also calls
-            `accept_older`. Default: `accept_older` is not called.
+            `accept_older`. By default, `restore` does not call `accept_older`.
         keys: Path of the file with the people's keys, see `Gallery`.
 
     Raises:
@@ -95,8 +95,9 @@ def accept_older(path: Path, *, key: bytes | Path, keys: Path | None = None) -> 
     """Accepts an encrypted gallery that is an older copy, such as a restored backup.
 
     The number of changes to an encrypted gallery is also stored outside the gallery, next to the
-    key file or in the file with the people's keys. Other functions refuse a gallery that states
-    fewer changes, until `accept_older` accepts this gallery.
+    key file or in the file with the people's keys. If a gallery states fewer changes than the
+    number that is stored outside, other functions refuse the gallery until `accept_older` is
+    called.
 
     Args:
         path: Path of the gallery's file, or the URL of a database.
@@ -155,7 +156,7 @@ def _copy(source, origin, path, replace):
             try:
                 with contextlib.closing(sqlite3.connect(candidate)) as target:
                     source.backup(target)
-                    # without this, the copy would need a second file for the log
+                    # without this statement, the copy would need a second file for the log
                     target.execute("PRAGMA journal_mode = DELETE")
             except sqlite3.Error as error:
                 raise OSError(

@@ -15,19 +15,19 @@ class Boundary:
     """Decision thresholds that `listen` applies to the scores of windows.
 
     Attributes:
-        far: Guaranteed upper limit of the false match rate for new people, on average over random
-            groups of calibration people. The limit is valid for claims of any length and for
-            windows in any order. `compute_boundary` states for which recordings the rate is
+        far: Upper limit of the false match rate for new people. The limit is guaranteed on average
+            over random groups of calibration people. The limit is valid for claims of any length
+            and for windows in any order. `compute_boundary` states for which recordings the rate is
             guaranteed.
         value: Largest score with which a window is accepted.
-        reject_above: Largest length-aware mean score at which a claim is not rejected before its
-            last window, see `compute_boundary`.
-        spread: Standard deviation between the window scores of one false claim.
+        reject_above: Limit of the length-aware score, see `compute_boundary`. A claim is rejected
+            as soon as its length-aware score exceeds the limit.
+        spread: Standard deviation of the window scores within a false claim.
         window: Number of time steps per window.
         windows: Number of windows after which a claim is rejected if no window was accepted.
         seen: False match rate that was measured between the calibration people.
-        far_ci95: 95 % confidence interval of the false match rate in other groups with the same
-            number of people.
+        far_ci95: 95 % confidence interval of the false match rate that would be measured in other
+            groups with the same number of people.
         tar: Fraction of the calibration people's genuine claims that are accepted (true accept
             rate).
         tar_ci95: 95 % confidence interval of `tar`.
@@ -79,7 +79,9 @@ class Boundary:
             heard: Number of windows.
 
         Returns:
-            The largest accepted score of a window, and the largest mean score that is not rejected.
+            Two thresholds. A claim is accepted if the score of a window is at most the first
+            threshold. A claim is rejected if the mean score of the windows exceeds the second
+            threshold.
         """
         return self.value, self.reject_above + self.spread / np.sqrt(heard)
 
@@ -125,22 +127,23 @@ def compute_boundary(
 
     A claim is accepted as soon as the score of one window is at most a threshold. The score of a
     whole claim is therefore the least score of its windows. `keras_dml.evaluation.promise` computes
-    the threshold. It guarantees a limit on how often false claims between two new people are
-    accepted. The least score does not depend on the order of the windows, and a repeated window
-    does not change it. The guarantee therefore remains valid if an imposter repeats windows of a
-    recording, leaves windows out, or plays the windows in another order. The guarantee is not valid
-    if an imposter tries several recordings, or changes a recording until a window matches, because
-    each attempt is another claim.
+    the threshold. The threshold guarantees a limit on how often a false claim is accepted if the
+    claimed person and the imposter are new. The least score does not depend on the order of the
+    windows, and a repeated window does not change it. The guarantee therefore remains valid if an
+    imposter repeats windows of a recording, leaves windows out, or plays the windows in another
+    order. The guarantee is not valid if an imposter tries several recordings, or changes a
+    recording until a window matches, because each attempt is another claim.
 
-    A limit on the mean score of the windows, which becomes looser with more windows, would accept
-    genuine claims slightly more often. However, an imposter could lower the mean score by repeating
-    the best window of a recording.
+    Instead of the least score, a threshold could limit the mean score of the windows and become
+    looser with each window. Genuine claims would then be accepted slightly more often. However, an
+    imposter could lower the mean score by repeating the best window of a recording.
 
     A claim may be rejected before its last window. The length-aware score of k windows with the
-    mean score m is `m - s / sqrt(k)`, where s is the standard deviation between windows. Claims
-    whose length-aware score exceeds a limit are rejected. This limit is the largest length-aware
-    score that a genuine claim of the n calibration people had before the claim was accepted. A
-    genuine claim of a new person exceeds the limit with a probability of at most 1 / (n + 1).
+    mean score m is `m - s / sqrt(k)`, where s is the standard deviation of the window scores within
+    a false claim. Claims whose length-aware score exceeds a limit are rejected. This limit is the
+    largest length-aware score that a genuine claim of the n calibration people had before the claim
+    was accepted. The probability that a genuine claim of a new person exceeds the limit is at most
+    1 / (n + 1).
 
     Args:
         scores: Distance from each window to the nearest recording of the claimed person, shape
@@ -187,6 +190,6 @@ def compute_boundary(
 
 
 def _median_steps(crossed, window):
-    """Returns the median number of steps to a decision, or None if no claim is decided."""
+    """Returns the median number of steps to a decision, or None if no claim was decided."""
     ever = crossed[crossed[:, -1]]
     return float(window * np.median(ever.argmax(axis=1) + 1)) if len(ever) else None

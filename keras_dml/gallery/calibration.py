@@ -3,8 +3,8 @@
 Calibration computes a threshold from true and false claims. The people who make these claims need
 not be enrolled. The model card contains thresholds. The card also describes the distribution of
 distances between people who were not used in training. A gallery that was not calibrated decides
-with the thresholds of the card. Calibration with few people combines the distribution in the card
-with the mean and the standard deviation of the distances between the few people.
+with the thresholds of the card. Calibration with few people uses two sources: the distribution in
+the card, and the mean and the standard deviation of the distances between the few people.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ USUAL = 0.01  # if nothing was calibrated, the card's threshold for this false a
 # too uncertain.
 FEWEST = 5
 # `moved` multiplies the difference between the mean and the threshold by 1 + STRICTER / people.
-# With this factor, about nine of ten calibrations keep the false accept rate for other people.
+# With this factor, the false accept rate of other people was at most the requested rate in about
+# nine of ten calibrations.
 STRICTER = 2.9
-# For each requested false accept rate, the actual rate that 97.5 % of calibrations did not exceed.
-# The script `tests.bench.few_people` measured this rate on people who were not used to find the
-# rule.
+# Maps each requested false accept rate to the actual rate that 97.5 % of calibrations did not
+# exceed. The script `tests.bench.few_people` measured the actual rates on people who were not used
+# to find the rule of `moved`.
 HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
 
 
 def check_people(people: np.ndarray) -> np.ndarray:
-    """Checks that there are at least two people, one of them with at least two recordings.
+    """Checks that there are at least two people, and that a person has at least two recordings.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.
@@ -216,8 +217,8 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
 def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
     """Returns which pairs of recordings must not be compared in a calibration.
 
-    A recording is not compared with itself. If the person has recordings from other sessions, the
-    recording is not compared with recordings from its own session either.
+    A recording is not compared with itself. If a person has recordings from several sessions,
+    recordings of this person from the same session are not compared with each other either.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.
@@ -256,9 +257,9 @@ def everybodys_claims(
     """Computes the scores of all claims that a recording belongs to a person.
 
     A claim is genuine if the recording belongs to the claimed person, and false otherwise. For a
-    genuine claim, the recording is compared with the person's other recordings, and if possible
-    only with recordings from other sessions. A person with only one recording makes no genuine
-    claim.
+    genuine claim, the recording is compared with the person's other recordings. If the person has
+    recordings from other sessions, the recording is compared only with these recordings. A person
+    with only one recording makes no genuine claim.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
@@ -427,8 +428,8 @@ class Moved(NamedTuple):
 
     Attributes:
         value: The threshold, which is a distance.
-        ci95: 95 % interval of the false accept rate, if the calibration is repeated with other
-            people.
+        ci95: Interval of the actual false accept rate, from 0 to the rate that 97.5 % of
+            calibrations with other people did not exceed.
     """
 
     value: float
@@ -533,7 +534,7 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if not boundaries:
         raise ValueError(
             Message(
-                "No decision threshold of `listen` is set. Use {calibrate_listening()} with "
+                "The gallery has no threshold for listening. Use {calibrate_listening()} with "
                 "recordings of people who were not used to train the model."
             )
         )

@@ -35,10 +35,11 @@ class DeviceGallery:
         path: Path of the folder.
         people: Number of people.
         templates: Number of templates (stored embeddings).
-        far: False accept rate of the threshold.
+        far: False accept rate for which the threshold was set.
         threshold: Largest score that is accepted.
-        difference: Largest difference between scores of a test recording from the exported files
-            and from the gallery, as a fraction of the largest score.
+        difference: Largest difference between two scores of the test recording: the score computed
+            with the exported files, and the score computed by the gallery. The difference is stated
+            as a fraction of the largest score.
         bytes: Total size of all files, in bytes.
         model: The `keras_dml.export.Export` of the model's file.
         extrapolated: See `Threshold.extrapolated`.
@@ -97,8 +98,9 @@ def export_tflite(
         folder: Path of the folder to write. A folder that this function wrote is replaced.
         quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates are
             not quantized, so scores computed with a quantized model differ from the scores of the
-            gallery. With float16, the scores differ by about a thousandth.
-        far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
+            gallery. With float16, the relative difference between the scores is about a thousandth.
+        far: False accept rate that selects a calibrated threshold. Default: the smallest calibrated
+            rate.
         representative: Recordings that calibrate the quantization `"int8"`.
 
     Returns:
@@ -165,8 +167,8 @@ def _place(path):
 
 
 def _people(gallery):
-    """Returns the arrays for `gallery.npz`. They contain all people with at least one enrolled
-    recording."""
+    """Returns the arrays for `gallery.npz`. The arrays contain all people with at least one
+    enrolled recording."""
     gallery._check_anybody(gallery._templates())
     distance = gallery._model.distance
     _check_distance(distance)
@@ -234,8 +236,8 @@ def _golden(gallery, count):
 
 
 def _difference(folder, golden, allowed):
-    """Returns the largest difference between a score from the exported files and a score from the
-    gallery."""
+    """Returns the largest difference between the scores that `decide.py` computes and the scores
+    that the gallery computed."""
     np.savez(folder / GOLDEN, **golden, tolerance=allowed)
     code = "import sys; sys.path.insert(0, sys.argv[1]); import decide; print(*decide.check())"
     process = subprocess.run(

@@ -40,8 +40,8 @@ class DecryptionError(ValueError):
 
 
 class GalleryKey:
-    """Cipher and seal key that are made from the secret key of a gallery. Does not store the secret
-    key.
+    """Cipher and seal key that are made from the secret key of a gallery. The object does not store
+    the secret key.
 
     Args:
         secret: Key of 32 bytes.
@@ -49,7 +49,7 @@ class GalleryKey:
 
     Attributes:
         cipher: AES-256-GCM with the key.
-        seals: Key for the seals, which HKDF (RFC 5869) derives from `secret`.
+        seals: Key with which rows are sealed. HKDF (RFC 5869) derives this key from `secret`.
         path: Path of the file from which the key was read, or None.
 
     Raises:
@@ -72,7 +72,7 @@ def read_key(key: bytes | Path | None) -> GalleryKey | None:
     Args:
         key: Key of 32 bytes, the path of a file, or `"keyring:NAME"`. The file contains the 32
             bytes, raw or in base64. `"keyring:NAME"` selects the password NAME of the service
-            `keras-dml` in the system's keyring, which contains the key in base64. Default: the
+            `keras-dml` in the system's keyring. This password is the key in base64. Default: the
             value of the environment variable KERAS_DML_GALLERY_KEY, in base64, if the variable is
             set.
 
@@ -115,7 +115,8 @@ def _from_file(path):
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
-    # The message does not repeat the path, because a user may have given a key as the path.
+    # The message does not repeat the path, because a user may have given the key itself instead of
+    # a path.
     raise FileNotFoundError(
         Message(
             "{key} names no file that can be read ({reason}). Give the path of a key file, or the "
@@ -173,8 +174,8 @@ def aes(key: bytes) -> "AESGCM":
 
 
 def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
-    """Checks that a key is given for an encrypted gallery, and that no key is given for other
-    galleries.
+    """Checks that a key is given for an encrypted gallery, and that no key is given for an
+    unencrypted gallery.
 
     Args:
         path: Path of the gallery, for error messages.
@@ -206,8 +207,7 @@ def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
 
 
 def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> None:
-    """Checks that a file with people's keys is given if the gallery needs this file, and not
-    otherwise.
+    """Checks that a file with people's keys is given if and only if the gallery needs this file.
 
     Args:
         key: Output of `read_key`.
@@ -334,7 +334,7 @@ class Keys:
 
 
 class PersonKey:
-    """The key of one person, which encrypts their templates.
+    """Key that encrypts the templates of one person.
 
     Args:
         cipher: AES-256-GCM with the person's key.

@@ -34,7 +34,7 @@ def _is_list(value):
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
-# For each option for reading files, the function that checks its value
+# Maps each option for reading files to the function that checks its value
 READING_OPTIONS: dict[str, Callable[..., bool]] = {
     "channels": _is_list,
     "rate_hz": _is_positive,
@@ -47,7 +47,7 @@ READING_OPTIONS: dict[str, Callable[..., bool]] = {
 
 
 def valid_options(options: Any) -> dict[str, Any]:
-    """Returns the options for reading files, without invalid options.
+    """Returns only the valid options for reading files.
 
     Args:
         options: Options from a gallery, `{name: value}`. An attacker may have changed these
@@ -197,14 +197,15 @@ class Reader:
         return recordings.convert(piece, self._contract.units)
 
     def values(self, path: Path) -> np.ndarray:
-        """Returns the longest piece of a file, which `read_ahead` may already have read."""
+        """Returns the longest piece of a file. `read_ahead` may already have read this piece."""
         values = self._ahead[path] if path in self._ahead else self.longest(path)
         if isinstance(values, ValueError):
             raise values
         return values
 
     def read(self, path: Path) -> list[np.ndarray]:
-        """Reads a file as one recording, or as several windows if it is too long for the model.
+        """Reads a file as one recording, or as several windows if the recording is too long for the
+        model.
 
         Raises:
             FileNotFoundError: If the file does not exist.
@@ -221,7 +222,7 @@ class Reader:
     @property
     def rate_hz(self) -> float | None:
         """Number of time steps per second, according to the model or to the first file that states
-        this number. None if neither the model nor a file states it."""
+        this number. None if neither the model nor a file states this number."""
         expected = self._contract and self._contract.rate_hz
         return self._file_rate_hz if expected is None else expected
 
@@ -257,7 +258,7 @@ class Reader:
 
     @property
     def notes(self) -> dict[str, int]:
-        """Assumptions about files, `{sentence: number of files}`."""
+        """Assumptions made about files, `{sentence: number of files}`."""
         return {note: len(paths) for note, paths in self._files.items()}
 
     def _check_rate(self, piece):
@@ -319,7 +320,7 @@ class Reader:
 def sorted_out(
     reader: Reader, paths: Sequence[Path]
 ) -> tuple[list[np.ndarray], list[int], dict[int, str]]:
-    """Reads files and separates the files that the model accepts from the refused files.
+    """Reads files and separates files that the model accepts from files that are refused.
 
     Args:
         reader: Reader of files.

@@ -113,11 +113,11 @@ class Gallery:
             `(umask 077; openssl rand -base64 32 > family.key)`. Default: the value of the
             environment variable KERAS_DML_GALLERY_KEY. If this variable is not set, nothing is
             encrypted.
-        keys: Path of the file with one key per person, which an encrypted gallery on a server
-            needs. Keep this file outside the server and its backups. If a person is removed, the
-            person's templates in the backups then become unreadable.
-        tries: Object that limits rejected claims per person and client. If None, which is meant for
-            experiments, claims are not counted.
+        keys: Path of the file with one key per person. Only an encrypted gallery on a server needs
+            this file. Keep this file outside the server and its backups. If a person is removed,
+            the person's templates in the backups then become unreadable.
+        tries: Object that limits rejected claims per person and client. If None, claims are not
+            counted. Use None only in experiments.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
@@ -243,9 +243,9 @@ class Gallery:
     def deciding(self) -> Threshold | None:
         """Threshold that `verify` uses if the caller gives neither `far` nor `threshold`.
 
-        This is the calibrated threshold for the smallest false accept rate. If nothing was
-        calibrated, this is the model card's threshold for a false accept rate of 1 %. None if no
-        threshold exists.
+        If thresholds were calibrated, the threshold for the smallest false accept rate is used. If
+        nothing was calibrated, the model card's threshold for a false accept rate of 1 % is used.
+        None if no threshold exists.
         """
         limits, card_limits = self.thresholds, self.provisional
         return choose_threshold(limits, None, card_limits) if limits or card_limits else None
@@ -255,8 +255,8 @@ class Gallery:
         """Options with which the files of the first enrollment were read, `{name: value}`.
 
         The options `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` are arguments of
-        `keras_dml.recordings.read`. The other options are `resample`, and `units` with the units of
-        the files.
+        `keras_dml.recordings.read`. The other options are `resample` and `units`. The option
+        `units` contains the units of the files.
         """
         return valid_options(self._records.about().get("reading"))
 
@@ -384,7 +384,7 @@ class Gallery:
         warn_of_fewer({name: counts.get(name, 0) for name in people}, self._limits())
 
     def _limits(self):
-        """Returns all calibrated thresholds, including those of `listen`."""
+        """Returns all calibrated thresholds, including the thresholds of `listen`."""
         return [*self.thresholds.values(), *self.boundaries.values()]
 
     def remove(self, person: str) -> None:
@@ -439,7 +439,7 @@ class Gallery:
         backup(self.path, path, replace=replace)
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the gallery without the space that removed people occupied.
+        """Rewrites the gallery to free the space that removed people occupied.
 
         Returns:
             Sentences that name places where removed templates may remain, such as the log of
@@ -450,8 +450,9 @@ class Gallery:
     def unfit(self, recordings: ArrayLike | Recordings) -> dict[int, str]:
         """Finds recordings that are too poor to be compared.
 
-        A recording is unfit if the model does not accept it. It is also unfit if it is flat,
-        clipped, interrupted or otherwise unlike the recordings with which the model was trained.
+        A recording is unfit if the model does not accept it. A recording is also unfit if it is
+        flat, clipped, interrupted or otherwise unlike the recordings with which the model was
+        trained.
 
         Models that `keras_dml.training.train` made, and models of the zoo whose card has the entry
         `quality`, contain a description of their training recordings. With these models, the
@@ -486,10 +487,12 @@ class Gallery:
 
         Args:
             person: Name of the claimed person.
-            recordings: One recording, or several recordings from the same moment, which get one
-                decision.
-            far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
-            threshold: Largest score that is accepted, in place of a calibrated threshold.
+            recordings: One recording, or several recordings from the same moment. The gallery makes
+                one decision for all of them.
+            far: False accept rate that selects a calibrated threshold. Default: the smallest
+                calibrated rate.
+            threshold: Largest score that is accepted. If given, this value replaces the calibrated
+                threshold.
             client: Name of the client that makes the claim, such as a device. The gallery counts
                 rejected claims per person and client, see `Tries`. An accepted claim resets the
                 count, unless the default threshold would reject the claim.
@@ -534,13 +537,14 @@ class Gallery:
         Args:
             recordings: One recording, or several recordings from the same moment.
             top: Largest number of candidates in the result.
-            far: False accept rate of a calibrated threshold, as in `verify`. The rate applies to
-                one enrolled person. If n people are enrolled, a stranger is accepted as one of them
-                up to n times as often.
-            threshold: Largest score that is accepted, in place of a calibrated threshold.
-            client: Name of the client, as in `verify`. If a stranger is not identified, the gallery
-                counts the failed call for the nearest person. Failed calls of `identify` are
-                counted separately from rejected claims and cause shorter pauses.
+            far: False accept rate that selects a calibrated threshold, as in `verify`. The rate is
+                valid if only one person is enrolled. If n people are enrolled, a stranger is
+                accepted as one of them up to n times as often.
+            threshold: Largest score that is accepted. If given, this value replaces the calibrated
+                threshold.
+            client: Name of the client, as in `verify`. If nobody is identified, the gallery counts
+                a failed call for the nearest person. Failed calls of `identify` are counted
+                separately from rejected claims and cause shorter pauses.
 
         Returns:
             An `Identification`.
@@ -574,8 +578,8 @@ class Gallery:
         return Identification(person, nearest, limit, people, tied=tied, **rates)
 
     def _limit(self, far, threshold):
-        """Returns the largest accepted score, and its `Threshold`, or None if `threshold` is
-        given."""
+        """Returns `(score, used)`: the largest accepted score, and the `Threshold` that sets this
+        score. `used` is None if the caller gave `threshold`."""
         if threshold is not None:
             if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
                 raise ValueError(
@@ -593,11 +597,11 @@ class Gallery:
         return choose_threshold(self.thresholds, far, self.provisional)
 
     def _strictest(self, limit):
-        """Returns the largest score with which an accepted claim resets the count of rejected
-        claims.
+        """Returns the largest score at which an accepted claim resets the count of rejected claims.
 
         The score is the threshold that decides by default, or `limit` if no such threshold
-        exists. With a looser limit, an attacker could reset the count.
+        exists. If a looser threshold could reset the count, an attacker could choose this threshold
+        to avoid the pauses.
         """
         deciding = self.deciding
         return limit if deciding is None else deciding.value
@@ -685,14 +689,14 @@ class Gallery:
                 see `keras_dml.evaluation.certificate`.
 
         Returns:
-            The threshold, which the gallery stores. The confidence intervals count people, not
-            recordings. A low rate therefore needs many people, and more recordings per person do
-            not help.
+            The threshold. The gallery also stores the threshold. The confidence intervals count
+            people, not recordings. A low rate therefore needs many people, and more recordings per
+            person do not help.
 
         Raises:
             ValueError: If there is only one person, no person has two recordings, `groups` names
                 none of the people, a recording is `unfit`, or there are too few people for `far`.
-                In this last case, the message states how many people are needed.
+                If there are too few people, the message states how many people are needed.
         """
         recordings, people = self._with_people(recordings, people)
         warn_of_trained(self._model.trained_on, people)
@@ -747,7 +751,7 @@ class Gallery:
             A `keras_dml.evaluation.Verification`, with confidence intervals over people.
 
         Raises:
-            ValueError: If nobody is enrolled, none of the people is enrolled, all claims are true,
+            ValueError: If nobody is enrolled, nobody in `people` is enrolled, all claims are true,
                 or a recording is `unfit`.
         """
         recordings, people = self._with_people(recordings, people)
@@ -789,7 +793,8 @@ class Gallery:
         boundary = choose_boundary(boundaries, far)
         person, _ = self._templates_of(person)
         self._claims.begin(person, client)
-        # Only the boundary for the smallest rate may reset the count of rejected claims.
+        # A claim may reset the count of rejected claims only if it is decided with the boundary for
+        # the smallest rate.
         resets = boundary.far == min(boundaries)
         accept = partial(self._claims.accept, person, client) if resets else lambda: None
         return Listening(self, person, boundary, accept)
@@ -808,12 +813,12 @@ class Gallery:
         On average over new people, the false match rate is at most `far`, whenever the claim ends,
         see `keras_dml.evaluation.promise`.
 
-        The rate is guaranteed for claims with one recording, which has at most as many windows as
-        the shortest of `recordings`. The guarantee remains valid if an imposter repeats windows of
-        the recording, leaves windows out or changes their order. The rate is not guaranteed if an
-        imposter tries several recordings, changes a recording until it is accepted, or uses a
-        replayed or forged recording of the person. Each new recording is another claim, so limit
-        the number of claims.
+        The rate is guaranteed if each claim consists of one recording, and this recording has at
+        most as many windows as the shortest of `recordings`. The guarantee remains valid if an
+        imposter repeats windows of the recording, leaves windows out or changes their order. The
+        rate is not guaranteed if an imposter tries several recordings, changes a recording until it
+        is accepted, or uses a replayed or forged recording of the person. Each new recording is
+        another claim, so limit the number of claims.
 
         The method compares the windows of every recording with every person. A genuine claim is
         compared with the other recordings of the same person. A false claim is compared with all
@@ -826,12 +831,12 @@ class Gallery:
             people: Person of each recording.
             far: False match rate, above 0 and below 1.
             window: Number of time steps per window. The first decision is possible after one
-                window. Default: the input length of the model, if it has a fixed input length.
+                window. Default: the input length of the model, if this length is fixed.
             sessions: Session of each recording, see `calibrate`.
 
         Returns:
-            The `Boundary`, which the gallery stores. The `Boundary` contains the threshold and the
-            median time to a decision.
+            The `Boundary`. The gallery also stores the `Boundary`, which contains the threshold and
+            the median time to a decision.
 
         Raises:
             ValueError: If there is only one person, no person has two recordings, there are too few
@@ -1064,8 +1069,7 @@ class Gallery:
         return added
 
     def _without_outliers(self, source, rows, people, enrolled, z):
-        """Removes the rows of recordings that `enroll` would refuse from the rows of another
-        gallery.
+        """Leaves out rows of another gallery if `enroll` would refuse the recordings in these rows.
 
         Args:
             source: Path of the other gallery, for the warning.
@@ -1129,7 +1133,7 @@ class Gallery:
         return recordings, checked_people(people, len(recordings))
 
     def _templates(self):
-        """Returns the `Templates` of all people, which are read again only after a change."""
+        """Returns the `Templates` of all people. Reads the gallery again only after a change."""
         changes = self._records.changes()
         if self._cached_templates is None or self._cached_changes != changes:
             self._cached_templates, self._cached_changes = self._read_templates(), changes
@@ -1188,7 +1192,8 @@ class Gallery:
 
 
 def _rates(threshold):
-    """Returns the fields of a result that describe a `Threshold`, or no fields for None."""
+    """Returns the fields of a result that describe the threshold, or an empty dictionary if the
+    threshold is None."""
     if threshold is None:
         return {}
     names = ("far", "extrapolated", "provisional")

@@ -89,10 +89,10 @@ class Listening:
     Repeating a window therefore does not help an imposter. `Gallery.calibrate_listening` states for
     which recordings the false match rate is guaranteed.
 
-    The object stores only the incomplete last window of the recording, and the sum and the minimum
-    of the scores. The chunks that `add` receives may have any length. The object cuts the recording
-    into windows that do not overlap and do not depend on the chunks. A decision is final. Later
-    chunks are ignored.
+    The object does not store the whole recording. It stores only the incomplete last window, the
+    sum of the scores and their minimum. The chunks that `add` receives may have any length. The
+    object cuts the recording into windows that do not overlap. The windows do not depend on where
+    the chunks begin and end. A decision is final. Later chunks are ignored.
 
     Args:
         gallery: The gallery.
@@ -234,7 +234,7 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
             f"The model takes {type(model_inputs).__name__.lower()} of shape {model_inputs.axes}, "
-            "but `listen` needs a model that takes recordings of shape (time, channels)."
+            "but listening needs a model that takes recordings of shape (time, channels)."
         )
     return model_inputs
 

@@ -320,7 +320,7 @@ def purge(
 
 
 def exists(path: Path) -> bool:
-    """Returns True if a file exists and is not empty, and for every URL."""
+    """Returns True if `path` is a URL, or is the path of a file that is not empty."""
     file = pathlib.Path(path)
     return "://" in str(path) or (file.exists() and file.stat().st_size > 0)
 

@@ -67,7 +67,7 @@ class MeanTemplate:
             embeddings: At least one embedding, shape `(count, ...)`.
 
         Raises:
-            ValueError: If `embeddings` is empty, or `distance` has no mean that is an average.
+            ValueError: If `embeddings` is empty, or no mean templates exist for `distance`.
         """
         distance = distances.get(distance)
         if not distance.has_mean:

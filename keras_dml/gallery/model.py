@@ -22,10 +22,11 @@ IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not
 
 
 class Index:
-    """Conversion of embeddings to vectors, by which a database finds similar embeddings.
+    """Conversion of embeddings to vectors. A database compares these vectors to find similar
+    embeddings.
 
-    Sorting embeddings by the norms of differences between their vectors gives almost the same order
-    as sorting by the distances between the embeddings.
+    If the neighbors of an embedding are sorted by the norms of differences between vectors, their
+    order is almost the same as if they were sorted by the distance between embeddings.
 
     Args:
         distance: Distance of the embeddings.

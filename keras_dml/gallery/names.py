@@ -16,7 +16,8 @@ DIGITS = 16  # hexadecimal digits of an id
 
 
 def recording_id(embedding: bytes) -> str:
-    """Computes the id of a recording, which is the beginning of its embedding's SHA-256 digest.
+    """Computes the id of a recording. The id is the beginning of the SHA-256 digest of the
+    embedding.
 
     Args:
         embedding: Bytes of the embedding as the gallery stores them, little-endian float32.
@@ -25,7 +26,7 @@ def recording_id(embedding: bytes) -> str:
 
 
 def composed(person: Any) -> Any:
-    """Returns a name in Unicode's composed form (NFC), and any other object unchanged.
+    """Returns a name in Unicode's composed form (NFC). Returns other objects unchanged.
 
     A keyboard writes "é" as one character, but macOS writes it as two characters in the names of
     folders. Both spellings must denote the same person.

@@ -22,8 +22,8 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
 
     Args:
         path: Path of the file, or an open file descriptor.
-        description: Name of the file in the error message. This name must not be a path if a user
-            may have given a key as the path.
+        description: Name of the file in the error message. This name must not be the path if a user
+            may have given the key itself instead of a path.
 
     Raises:
         NotPrivate: If users other than the owner may read or write the file.

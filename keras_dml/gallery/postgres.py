@@ -48,7 +48,8 @@ except ImportError:
         'A gallery on a PostgreSQL server needs: pip install "keras-dml[postgres]".'
     ) from None
 
-# The earliest version in which deletions cannot damage an HNSW index (changelog of pgvector).
+# The earliest version of pgvector in which deletions cannot damage an HNSW index (see its
+# changelog).
 PGVECTOR = (0, 8, 4)
 WAIT_SECONDS = 30  # longest time to wait for another writer or for a connection
 MOST_NUMBERS = 4000  # largest size of a `halfvec` that pgvector can index
@@ -59,8 +60,8 @@ UNKNOWN = "It is unknown whether the last change was saved. Check before you rep
 NAMESPACE = "keras_dml"  # the PostgreSQL schema
 LOCK = 0x6B646D6C  # "kdml", number of the lock while a process creates the tables
 MARK = "people enrolled by keras-dml, version 2"  # comment of the PostgreSQL schema
-# The tables that a gallery of each earlier version lacks. These tables are added when the gallery
-# is opened.
+# Maps each earlier version to the tables that a gallery of this version lacks. The tables are added
+# when the gallery is opened.
 LATER = {"people enrolled by keras-dml, version 1": {"tries", "seals", "state"}}
 TABLES = {
     "about": 'CREATE TABLE about (name text COLLATE "C" PRIMARY KEY, value text COLLATE "C"'
@@ -206,8 +207,8 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _permitted(self, reason):
-        """Raises `PermissionError` with a reason if the role lacks a privilege that the block
-        needs."""
+        """Raises `PermissionError` with a reason if the role lacks a privilege that the `with`
+        block needs."""
         try:
             yield
         except psycopg.errors.InsufficientPrivilege:
@@ -259,7 +260,7 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Run]:
-        """Opens a transaction for writing. If the block fails, nothing is changed."""
+        """Opens a transaction for writing. If the `with` block fails, nothing is changed."""
         with self._transaction() as run:
             run("UPDATE changes SET number = number + 1")  # the next writer waits here
             yield run
@@ -276,7 +277,8 @@ class PostgresStore:
             yield run
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, list[str]]:
-        """Returns an SQL condition for a column with one of many texts, and the values of `?`."""
+        """Returns an SQL condition that is true if a column has one of many texts, and the values
+        for its `?`."""
         return f"{column} = ANY(?)", list(values)
 
     def changes_by_others(self) -> int:
@@ -334,7 +336,8 @@ class PostgresStore:
             return sorted(names), self._number_of_people(run)
 
     def _number_of_people(self, run):
-        """Returns the number of people, who are counted only after a change (50 ms per million)."""
+        """Returns the number of people. Counts them again only after a change, because counting
+        takes 50 ms per million people."""
         (changes,) = run("SELECT number FROM changes").fetchone()
         if self._people is None or self._people[0] != changes:
             self._people = changes, run("SELECT count(*) FROM people").fetchone()[0]
@@ -344,8 +347,8 @@ class PostgresStore:
         """Does nothing, because only `purge` removes deleted rows from a server."""
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the tables and the index without deleted rows. During this time, other
-        connections wait.
+        """Rewrites the tables and the index so that no deleted rows remain in them. During this
+        time, other connections wait.
 
         Returns:
             Sentences that name places where deleted rows may remain.

@@ -176,7 +176,7 @@ class Records:
             self._counter = self._open_counter(mark)
 
     def _open_counter(self, mark):
-        """Returns the `Counter` of changes, which stores nothing if no file for it exists."""
+        """Returns the `Counter` of changes. The counter stores nothing if it has no file."""
         if self._keys_file is not None:
             return Counter(self._keys_file, mark)
         if self._key.path is None:
@@ -195,7 +195,8 @@ class Records:
 
     @contextlib.contextmanager
     def _decrypting(self, path=None):
-        """Replaces `DecryptionError` in the block by a `ValueError` that names the gallery."""
+        """Replaces a `DecryptionError` that the `with` block raises by a `ValueError` that names
+        the gallery."""
         try:
             yield
         except encryption.DecryptionError as error:
@@ -204,7 +205,8 @@ class Records:
 
     @contextlib.contextmanager
     def _unchanged(self):
-        """Replaces `SealError` in the block by a `ValueError` that names the gallery."""
+        """Replaces a `SealError` that the `with` block raises by a `ValueError` that names the
+        gallery."""
         try:
             yield
         except SealError as error:
@@ -265,7 +267,8 @@ class Records:
         return number
 
     def _check_number(self, number):
-        """Raises `ValueError` if the counter outside the gallery counted more changes."""
+        """Raises `ValueError` if the gallery file has fewer changes than the counter that is stored
+        outside this file."""
         if number < self._counter.seen():
             raise ValueError(
                 Message(
@@ -366,7 +369,7 @@ class Records:
         return added
 
     def _add_person(self, run, name):
-        """Returns the number and the key of a person, who is added if the name is new.
+        """Returns the number and the key of a person. Adds the person if the name is new.
 
         The numbers of people are random. If these numbers were consecutive, a server could use a
         number again after a crash. The file of keys may still contain a key under this number, from
@@ -407,7 +410,8 @@ class Records:
         return number is not None
 
     def forget(self, person: str, recordings: Sequence[str], enrolled: bool = True) -> list[str]:
-        """Removes recordings of a person, and the person if no enrolled recording remains.
+        """Removes recordings of a person. If no enrolled recording remains, the person is also
+        removed.
 
         Args:
             person: Name of the person.
@@ -415,8 +419,8 @@ class Records:
             enrolled: True for enrolled recordings, False for recordings that `reject` stored.
 
         Returns:
-            The ids without a matching recording of the person. If any are returned, nothing is
-            removed.
+            The ids that match no recording of the person. If at least one id is returned, nothing
+            is removed.
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
         with self._writing() as run:
@@ -452,8 +456,8 @@ class Records:
         """Gives a person another name.
 
         The person also gets a new number. Until the transaction has ended, the file of keys
-        contains the person's key under both numbers. If the process is killed, the gallery can
-        therefore still be opened.
+        contains the person's key under the old number and under the new number. If the process is
+        killed, the gallery can therefore still be opened.
 
         Args:
             person: Name of the person.
@@ -640,7 +644,7 @@ class Records:
             )
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites all tables without deleted rows, see `Store.purge`."""
+        """Rewrites all tables so that no deleted rows remain in them, see `Store.purge`."""
         return self._store.purge()
 
 
@@ -670,8 +674,8 @@ def _damaged_about(name):
 
 
 def _by_person(stored):
-    """Returns three dictionaries with the names, template rows and seals of people by their
-    numbers."""
+    """Returns three dictionaries, which map the number of each person to the name, the template
+    rows and the seal."""
     names, rows, seals = {}, {}, {}
     for number, name, *row, seal in stored:
         names[number], seals[number] = name, seal
@@ -680,7 +684,8 @@ def _by_person(stored):
 
 
 def _number_of(run, name):
-    """Returns the number of the person with a `composed` name, or None."""
+    """Returns the number of the person with this name, or None. The name must be an output of
+    `composed`."""
     row = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
     return row and row[0]
 

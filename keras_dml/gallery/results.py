@@ -18,11 +18,12 @@ MOVED = "the card's, moved to these people"
 
 
 class Scale(NamedTuple):
-    """Conversion of distances to scores from 0 to 100, which are easier to read.
+    """Conversion of distances to scores from 0 to 100. Scores from 0 to 100 are easier to read than
+    distances.
 
     Attributes:
-        to_itself: Distance from a recording to itself, which gets the score 100.
-        to_others: Mean distance from a recording to another person, which gets the score 0.
+        to_itself: Distance from a recording to itself. This distance gets the score 100.
+        to_others: Mean distance from a recording to another person. This distance gets the score 0.
     """
 
     to_itself: float
@@ -65,8 +66,9 @@ class Enrollment:
         refused: `{index: reason}` for each refused recording.
         enrolled: Total number of the person's recordings in the gallery.
         ids: Ids of the recordings in `kept`, for `Gallery.forget`.
-        repeated: `{index: first}` for each repeated recording. `first` is the index of its first
-            occurrence, or None if the recording was already enrolled.
+        repeated: `{index: first}` for each repeated recording. `first` is the index of the first
+            recording that is equal to the repeated recording, or None if the recording was already
+            enrolled.
     """
 
     person: str
@@ -104,9 +106,9 @@ class GalleryInfo:
         model: Name or path of the model. None if nothing was written to the gallery yet.
         fingerprint: SHA-256 digest over the weights and the distance of the model, see
             `model.GalleryModel`. None if nothing was written to the gallery yet.
-        created: Time when the gallery was created (ISO 8601, UTC). For galleries of earlier
-            releases, which did not store this time, `created` is the time when the first recording
-            was stored, or None.
+        created: Time when the gallery was created (ISO 8601, UTC). Earlier releases did not store
+            this time. For their galleries, `created` is the time when the first recording was
+            stored, or None if no recording is stored.
         encrypted: Whether the embeddings are encrypted.
         people: Number of people.
         recordings: Number of enrolled recordings.
@@ -160,8 +162,8 @@ class Threshold:
     Attributes:
         far: False accept rate for which the threshold was computed.
         value: Largest accepted distance.
-        far_ci95: 95 % confidence interval of the false accept rate in other groups with the same
-            number of people, see `keras_dml.evaluation.certificate`.
+        far_ci95: 95 % confidence interval of the false accept rate that would be measured in other
+            groups with the same number of people, see `keras_dml.evaluation.certificate`.
         tar: Fraction of genuine claims that are accepted (true accept rate).
         tar_ci95: 95 % confidence interval of `tar`.
         people: Number of calibration people.
@@ -211,7 +213,8 @@ class Threshold:
         return self.method == PROVISIONAL
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the smallest and the largest estimate of the number of people that a rate needs.
+        """Returns two estimates, the smallest and the largest, of how many people a false accept
+        rate needs.
 
         Args:
             far: Desired false accept rate. `keras_dml.evaluation.Certificate.people_needed`
@@ -256,8 +259,8 @@ class Decision:
     Attributes:
         accepted: Whether the claim is accepted.
         person: Name of the claimed person.
-        score: Mean, over the observed recordings, of the distance to the nearest enrolled recording
-            of the person. A smaller score means a better match.
+        score: Distance from an observed recording to the nearest enrolled recording of the person,
+            averaged over the observed recordings. A smaller score means a better match.
         threshold: Largest score that is accepted.
         denied: Whether an observed recording is nearer to an imposter recording that `reject`
             stored than to the person's enrolled recordings.
@@ -353,7 +356,7 @@ class Identification:
         return self.person or "a stranger"
 
     def limit(self, distances: bool = False) -> str:
-        """Returns the threshold in words, or an empty text without a threshold.
+        """Returns the threshold in words, or an empty text if there is no threshold.
 
         Args:
             distances: Whether to state distances instead of scores from 0 to 100.
@@ -366,7 +369,8 @@ class Identification:
 
     @property
     def rates(self) -> str:
-        """Upper bound of the false positive identification rate (FPIR) in words, or empty."""
+        """Upper bound of the false positive identification rate (FPIR) in words, or an empty text
+        if there is no bound."""
         if self.fpir is None:
             return ""
         return f"FPIR at most {100 * self.fpir:.3g} % among {self.people} people"
@@ -394,13 +398,13 @@ def measured_in_words(score: float, scale: Scale | None, distances: bool = False
 
 
 def limit_in_words(answer: Any, distances: bool = False) -> str:
-    """Returns the threshold and the false accept rate in words, or an empty text without a
+    """Returns the threshold and its false accept rate in words, or an empty text if there is no
     threshold.
 
     Args:
         answer: A result such as a `Decision`, with the attributes `threshold`, `far`,
-            `extrapolated` and `provisional`. Unless `distances` is True, it must also have the
-            attribute `scale`.
+            `extrapolated` and `provisional`. Unless `distances` is True, the result must also have
+            the attribute `scale`.
         distances: Whether to state distances instead of scores from 0 to 100.
     """
     if answer.threshold is None:

@@ -191,7 +191,8 @@ class Seals:
 
         In a gallery without a key, the seal does not cover the model and the thresholds. A checksum
         would not protect the model and the thresholds, because everybody can compute a checksum. In
-        addition, a check would fail after the owner corrected a stored text by hand.
+        addition, a check of the model and the thresholds would fail after the owner corrected a
+        stored text by hand.
         """
         texts = []
         if self.has_key:
@@ -230,12 +231,13 @@ def _bytes(total):
 
 
 class Counter:
-    """Counter outside a gallery, which detects if an older copy replaced the gallery (rollback).
+    """Counter that is stored outside a gallery to detect whether an older copy replaced the gallery
+    (rollback).
 
-    The counter stores the largest number of changes of the gallery. For a gallery on a server, this
-    number is in the file with the people's keys. For a gallery in a file, this number is in a file
-    next to the key file. If the key comes from the environment, from a keyring or from bytes, no
-    counter exists, and an older copy is not detected.
+    The counter stores the largest number of changes that the gallery has had. For a gallery on a
+    server, this number is in the file with the people's keys. For a gallery in a file, this number
+    is in a file next to the key file. If the key comes from the environment, from a keyring or from
+    bytes, no counter exists, and an older copy is not detected.
 
     Args:
         database: File with the table `counters`. If None, nothing is stored.

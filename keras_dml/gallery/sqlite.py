@@ -22,7 +22,8 @@ from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
 from keras_dml.gallery.store import Run
 
 VERSION = 2
-# The tables that files of an earlier version lack. These tables are added when the file is opened.
+# Maps each earlier version to the tables that files of this version lack. The tables are added when
+# the file is opened.
 LATER = {1: {"tries", "seals", "state", "counters"}}
 FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
 BUSY_SECONDS = 30.0  # longest time that a writer waits for another writer
@@ -121,7 +122,7 @@ def _later(schema, version):
 
 
 class SQLiteFile:
-    """A SQLite file with known tables, which is a gallery, a file of keys or a file of counters.
+    """A SQLite file with known tables. The file holds a gallery, keys or counters.
 
     Args:
         path: Path of the file. If the file does not exist, it is created and is readable only by
@@ -282,7 +283,7 @@ class SQLiteFile:
         self._connection.close()
 
     def writing(self) -> AbstractContextManager[Run]:
-        """Opens a transaction for writing. If the block fails, the file is not changed."""
+        """Opens a transaction for writing. If the `with` block fails, the file is not changed."""
         return self._transaction("BEGIN IMMEDIATE")
 
     def reading(self) -> AbstractContextManager[Run]:
@@ -352,7 +353,8 @@ class SQLiteFile:
 
     @contextlib.contextmanager
     def _explained(self):
-        """Replaces errors of SQLite in the block by errors that name the file and what to do."""
+        """Replaces errors of SQLite that the `with` block raises by errors that name the file and
+        what to do."""
         try:
             yield
         except ERRORS as error:
@@ -401,7 +403,8 @@ class SQLiteStore(SQLiteFile):
         return self.writing()
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
-        """Returns an SQL condition for a column with one of the texts, and the value of `?`."""
+        """Returns an SQL condition that is true if a column has one of many texts, and the value
+        for its `?`."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def changes_by_others(self) -> int:

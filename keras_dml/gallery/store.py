@@ -53,7 +53,7 @@ class Store(Protocol):
     Attributes:
         path: Path of the file, or the URL without the password, for error messages.
         is_server: True if the gallery may be too large for memory. In this case, `candidates` finds
-            the people whose templates are near to an embedding, and the seals are checked without
+            the people whose templates are near to an embedding. The seals are checked without
             reading the whole gallery. If the gallery is encrypted, its keys are in a separate file.
         removal: Instruction for removing the whole store, for error messages.
     """
@@ -72,8 +72,8 @@ class Store(Protocol):
 
     def writing(self) -> AbstractContextManager[Run]:
         """Opens a transaction for writing. If the block fails, nothing is changed. Other
-        transactions that write must wait. After the block has ended, the changes remain even if the
-        process is killed.
+        transactions that write must wait. After the `with` block has ended, the changes remain even
+        if the process is killed.
         """
         ...
 
@@ -82,7 +82,8 @@ class Store(Protocol):
         ...
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, Any]:
-        """Returns an SQL condition for a column with one of many texts, and the value of `?`."""
+        """Returns an SQL condition that is true if a column has one of many texts, and the value
+        for its `?`."""
         ...
 
     def changes_by_others(self) -> int:
@@ -135,7 +136,7 @@ class Store(Protocol):
         ...
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites all tables without deleted rows.
+        """Rewrites all tables so that no deleted rows remain in them.
 
         Returns:
             Sentences that name places where deleted rows may remain.

@@ -74,7 +74,7 @@ class Templates:
         """Finds the people with the smallest scores.
 
         The result is exact. If the distance has lower bounds, people are compared in ascending
-        order of these bounds. The comparison ends when the next bound exceeds the largest of the
+        order of these bounds. The comparison ends as soon as the next bound exceeds each of the
         `top` smallest scores so far.
 
         Args:
@@ -119,7 +119,8 @@ class Templates:
         return tuple(self.names[code] for code in np.flatnonzero(tied))
 
     def _sharing(self, model, probes, person):
-        """Returns codes of people who share the nearest embeddings of a person."""
+        """Finds the embedding of a person that is nearest to each probe. Returns the codes of
+        people for whom all these embeddings are enrolled."""
         enrolled = self.enrolled_of(person)
         matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
         owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
@@ -129,7 +130,8 @@ class Templates:
         return set.intersection(*(owners[row] for row in nearest))
 
     def _order(self, model, probes):
-        """Returns the codes of people, sorted by lower bounds of their scores, and the bounds."""
+        """Returns the codes of people, sorted by lower bounds of the people's scores, and these
+        bounds."""
         bounds = self._bounds(model.distance) if len(self.names) > FIRST else None
         if bounds is None:
             return np.arange(len(self.names)), np.full(len(self.names), -np.inf)
@@ -147,8 +149,8 @@ class Templates:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Computes the scores of probes against people.
 
-        A score is the mean, over the probes, of the distance to the nearest enrolled recording of
-        the person.
+        A score is the distance from a probe to the nearest enrolled recording of the person,
+        averaged over the probes.
 
         Args:
             model: Model of the gallery.

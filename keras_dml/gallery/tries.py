@@ -23,9 +23,8 @@ from keras_dml.gallery.names import composed, name_or_none
 from keras_dml.gallery.store import Store
 
 LONGEST_CLIENT = 200  # largest number of characters in a client's name
-# After this many times the longest pause, the counts of rejected claims are deleted. An attacker
-# who waits for the deletion gets fewer decisions than an attacker who claims again after each
-# pause.
+# Counts of rejected claims are deleted after this number times the longest pause. An attacker who
+# waits for the deletion gets fewer decisions than an attacker who claims again after each pause.
 FORGOTTEN_AFTER = 24
 MOST_DOUBLINGS = 60  # 2.0 ** 60 seconds are longer than any pause
 
@@ -106,14 +105,14 @@ class Claims:
 
     Args:
         store: Store of the gallery.
-        tries: Limit on rejected claims. If None, claims are not counted and never refused.
+        tries: Limit on rejected claims. If None, claims are neither counted nor refused.
     """
 
     def __init__(self, store: Store, tries: Tries | None):
         self._store, self._tries = store, tries
 
     def check(self, person: str, client: str) -> None:
-        """Raises `TooManyTries` if a client must wait before its next claim to be a person.
+        """Raises `TooManyTries` if a client must wait before it may claim again to be a person.
 
         Args:
             person: Name of the claimed person.
@@ -172,7 +171,7 @@ class Claims:
             run(update, (failures + 1, now, number, client, int(identified)))
 
     def accept(self, person: str, client: str, identified: bool = False) -> None:
-        """Resets a client's count of rejected claims to be a person.
+        """Resets the count of rejected claims in which a client claimed to be a person.
 
         Args:
             person: Name of the person.

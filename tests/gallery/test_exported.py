@@ -120,7 +120,7 @@ def claimed(shape):
         (arrays(header=json.dumps({"format": "songs", **ABOUT})), "the format 'songs'"),
         (
             arrays(header=json.dumps({"format": "keras-dml templates", "version": 2, **ABOUT})),
-            "this release reads 1",
+            "version 2, but this release reads version 1",
         ),
         (arrays(people=PEOPLE[:2]), "other shapes"),
         (arrays(enrolled=np.ones((3, 1), bool)), "other shapes"),

@@ -272,13 +272,13 @@ def test_a_recording_of_somebody_else_is_not_enrolled_once_thresholds_are_set(ga
     mixed = [*people("alice", 2), *people("bob", 1)]
     result = gallery.enroll("alice", mixed)
     assert result.kept == (0, 1) and result.enrolled == 6
-    assert "than the threshold (" in result.refused[2]
+    assert "the threshold (" in result.refused[2]
 
 
 def test_several_recordings_of_somebody_else_do_not_vouch_for_each_other(gallery, people):
     calibrated(gallery, people)
     result = gallery.enroll("alice", [*people("bob", 2), *people("alice", 1)])
-    assert result.kept == (2,) and "than the threshold (" in result.refused[1]
+    assert result.kept == (2,) and "the threshold (" in result.refused[1]
     of_new = gallery.enroll("dora", [*people("bob", 2), *people("dora", 3)])
     assert of_new.kept == (2, 3, 4) and sorted(of_new.refused) == [0, 1]
     alone = gallery.enroll("emil", [*people("bob", 1), *people("emil", 1)])
@@ -750,8 +750,8 @@ def test_errors_name_the_first_unfit_recording_and_count_the_others(gallery, peo
 
 def test_rates_of_an_identification_are_printed_in_percent():
     identification = Identification("ann", (Candidate("ann", 1.25),), 3.5, 4, 0.2, 0.05)
-    assert re.findall(r"\d[\d.]*", identification.rates) == ["4", "20"]
-    assert re.findall(r"\d[\d.]*", str(identification)) == ["1.25", "3.5", "5", "4", "20"]
+    assert re.findall(r"\d[\d.]*", identification.rates) == ["20", "4"]
+    assert re.findall(r"\d[\d.]*", str(identification)) == ["1.25", "3.5", "5", "20", "4"]
 
 
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)

@@ -49,7 +49,8 @@ class Route:
     media_type: str | None = None
 
 
-# The server uses the first route that fits a request. Names of people may contain slashes.
+# If several routes fit a request, the server uses the first of them. Several routes may fit,
+# because names of people may contain slashes.
 ROUTES = (
     Route("GET", "/healthz", "healthz", "Check that the server runs"),
     Route("GET", "/readyz", "readyz", "Check that the gallery can be used"),

@@ -1,4 +1,4 @@
-"""Checks requests before the application reads the requests, and adds headers to all responses."""
+"""Checks requests before the application reads them, and adds headers to all responses."""
 
 import asyncio
 import ipaddress
@@ -48,7 +48,8 @@ class Guard:
 
     A page of another site can make the browser of a user send requests to this server. The other
     site may use a host name that resolves to this server, so the guard checks the header `Host`.
-    The page may also send requests to other origins, so the guard checks the header `Origin`.
+    The browser states the site of the page in the header `Origin`, so the guard also checks this
+    header.
 
     Args:
         app: The application, which reads the `Client` from `scope["client_of_token"]`.

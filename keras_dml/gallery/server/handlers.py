@@ -369,7 +369,8 @@ class Handlers:
         ]
 
     def _closeness(self, scale, distance):
-        """Converts a distance to a rounded score from 0 to 100, or None if secret or unknown."""
+        """Converts a distance to a rounded score from 0 to 100, or None if scores are secret or
+        unknown."""
         is_known = self._scores and scale is not None and distance is not None
         return float(round(scale.closeness(distance))) if is_known else None
 
@@ -380,7 +381,7 @@ def _threshold(threshold):
 
 
 def _number(value):
-    """Returns a number, or None for infinity, which JSON cannot represent."""
+    """Returns a number. Returns None for infinity, because JSON cannot represent infinity."""
     return value if value is not None and math.isfinite(value) else None
 
 

@@ -116,15 +116,17 @@ def _end():
 
 
 class Protocol(H11Protocol):
-    """HTTP protocol for `uvicorn --http` that limits the time for the head of a request.
+    """HTTP protocol for `uvicorn --http` that limits the time for the head (the header lines) of a
+    request.
 
-    uvicorn limits only the time between requests. The first byte of a head stops uvicorn's timer.
+    uvicorn limits only the time between requests. uvicorn stops its timer at the first byte of a
+    head.
     """
 
     _waiting = {}  # connections without a complete head, the oldest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Starts the timer for the first head."""
+        """Starts the timer for the head of the first request."""
         super().connection_made(transport)
         self._clock = None
         self._start()
@@ -138,7 +140,8 @@ class Protocol(H11Protocol):
             self._start()
 
     def on_response_complete(self) -> None:
-        """Starts the timer for the next head, or for the rest of an unread body."""
+        """Starts the timer for the head of the next request, or for the rest of a body that was not
+        read completely."""
         super().on_response_complete()
         if not self.transport.is_closing() and not self._is_answering():
             self._start()

@@ -138,10 +138,10 @@ class _Process:
             )
 
     def read(self, end, path, channels=None, **options):
-        """Reads a file as `keras_dml.recordings.read_pieces` does, but no longer than until `end`.
+        """Reads a file as `keras_dml.recordings.read_pieces` does, but stops at the time `end`.
 
         Raises:
-            ReadingTimeout: If reading the file takes longer than until `end`.
+            ReadingTimeout: If the file is not completely read at the time `end`.
             ReaderCrash: If the process ends before the time `end`, or sends an invalid response.
             ValueError, ImportError, OSError: If `read_pieces` raises such an error.
         """
@@ -170,7 +170,7 @@ class _Process:
 
     @contextlib.contextmanager
     def _killed_after(self, seconds):
-        """Kills the process if the block takes longer than `seconds`."""
+        """Kills the process if the `with` block takes longer than `seconds`."""
 
         def kill():
             self._is_late = True
@@ -185,7 +185,7 @@ class _Process:
             timer.cancel()
 
     def _reason_of_end(self, path):
-        """Returns the error for a file during which the process ended."""
+        """Returns the error for the file that the process was reading when it ended."""
         if self._is_late:
             return ReadingTimeout(
                 f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or a "
@@ -210,7 +210,8 @@ class _Process:
         self._process.kill()
 
     def end(self):
-        """Ends the process and closes its pipes, from which no thread may be reading."""
+        """Ends the process and closes its pipes. At this time, no thread may read from the
+        pipes."""
         self.kill()
         with contextlib.suppress(OSError):
             self._process.stdin.close()

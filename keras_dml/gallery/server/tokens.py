@@ -117,5 +117,5 @@ def _is_token(line):
 
 
 def _id(token):
-    """Returns an id for a token, from which nobody can compute the token."""
+    """Returns an id for a token. Nobody can compute the token from the id."""
     return f"token-{hashlib.sha256(token).hexdigest()[:12]}"

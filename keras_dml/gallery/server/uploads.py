@@ -24,7 +24,8 @@ PREFIX = "keras-dml-upload-"  # prefix of the names of folders
 def paths(
     uploads: Sequence[tuple[str, IO[bytes]]], most: int = MOST_FILES
 ) -> Iterator[dict[pathlib.Path, str]]:
-    """Makes paths for uploaded files in a private folder, which is removed after the block.
+    """Makes paths for uploaded files in a private folder. The folder is removed after the `with`
+    block.
 
     If the system allows it, the paths are links to open files without names. No part of these files
     remains on the disk if the process is killed.
@@ -65,7 +66,8 @@ def sweep() -> None:
 
 @contextlib.contextmanager
 def _locked(folder):
-    """Locks a folder during the block, so that `sweep` in another server does not remove it."""
+    """Locks a folder during the `with` block, so that `sweep` in another server does not remove
+    it."""
     if fcntl is None:
         yield
         return

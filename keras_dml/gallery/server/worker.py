@@ -1,7 +1,8 @@
 """Program that reads untrusted files for the server, in separate processes.
 
 Each process reads jobs from standard input and writes responses to standard output, see `messages`.
-The server kills a process that takes too long. The server could not kill a thread.
+The server kills a process that takes too long. The program runs in processes, because the server
+could not kill a thread.
 """
 
 import dataclasses
