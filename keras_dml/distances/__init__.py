@@ -1,5 +1,5 @@
-"""Distances as objects that compute the distances `d(x, y)`, shape `(n, m)`, between two sets of
-embeddings. A smaller distance means more similar.
+"""Distance objects. A distance object computes the distances `d(x, y)`, shape `(n, m)`, between two
+sets of embeddings. A smaller distance means more similar.
 
 - `base`: base class `Distance`, and the registry of names
 - `vector`: cosine and Euclidean distance
@@ -8,10 +8,10 @@ embeddings. A smaller distance means more similar.
 - `learned`: distance of a learned similarity
 
 Losses, evaluation, galleries and exports take a distance object or the name of a distance. So
-training, tests and devices can use the same distance. Distances have no state, because an embedding
-contains everything that a distance needs. A distance raises a ValueError if embeddings have a wrong
-rank or come from two different models. To add a distance, decorate a subclass of `Distance` with
-`@register`.
+training, evaluation and exported files can compare embeddings by the same distance. Distances have
+no state, because an embedding contains everything that a distance needs. A distance raises a
+ValueError if embeddings have a wrong rank or come from two different models. To add a distance,
+decorate a subclass of `Distance` with `@register`.
 """
 
 from keras_dml.distances import base, learned, spd, vector, wasserstein

@@ -26,8 +26,7 @@ def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
 
 
 def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
-    """Warns if the distance of the head that computed the embeddings differs from the loss's
-    distance.
+    """Warns if a loss and the head that computed the embeddings use different distances.
 
     If the two distances differ, training optimizes the distance of the loss. But
     `keras_dml.distance`, galleries and exports compare embeddings by the distance of the head.
@@ -84,8 +83,8 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Returns the module and the name of a distance's class. The two names stay the same if a
-    notebook defines the class again."""
+    """Returns the module and the name of a distance's class. The module and the name stay the same
+    if a notebook defines the class again."""
     return type(distance).__module__, type(distance).__qualname__
 
 

@@ -33,7 +33,7 @@ class Distance:
     - `get_config`, if the constructor has arguments.
     - `degenerate`, for exports, if the distance is not defined for an embedding that contains only
       zeros.
-    - `is_zero_at_itself = False`, if d(x, x) is not 0. Losses that compare squared distances need
+    - `is_zero_at_itself = False`, if d(x, x) is not 0. Losses that compare squared distances read
       this attribute.
     - `index_vectors`, for galleries on a server.
     - `check`: optional, to reject embeddings that are invalid or from another model.
@@ -45,12 +45,12 @@ class Distance:
     Attributes:
         name: Name of the distance in `get`, cards and commands. `register` sets this attribute.
         rank: Rank of a batch of embeddings. None allows any rank.
-        embeddings: Description of a batch of embeddings in error messages.
+        embeddings: Text that describes a batch of embeddings in error messages.
         is_zero_at_itself: Whether the distance of an embedding to itself is 0.
-        is_learned: Whether the distance has weights, which an exporter may round.
+        is_learned: Whether the distance has weights. An exporter may round these weights.
         weights: Weights of a learned distance.
-        has_mean: Whether the mean of embeddings can be computed as an average of points. See
-            `mean_points`.
+        has_mean: Whether the mean of embeddings can be computed by averaging the points that
+            `mean_points` returns.
         device_distance: Name of the distance that a TFLite file computes instead of this distance,
             because devices have no eigendecomposition. The TFLite file then compares tangent
             vectors. None means that the TFLite file computes this distance.
@@ -108,7 +108,7 @@ class Distance:
 
     @property
     def has_cheap_square(self) -> bool:
-        """True if `squared` computes squared distances directly, without squaring a square root."""
+        """True if `squared` computes squared distances without first computing a square root."""
         return type(self).squared is not Distance.squared
 
     def checked(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -153,8 +153,8 @@ class Distance:
 
         Exports use this embedding to compare the exported file with Keras. Galleries on a server
         derive the size of index vectors from this embedding. Override this method if the distance
-        is not defined for zeros. For example, the distances between SPD matrices return the
-        identity.
+        is not defined for zeros. For example, the classes for distances between SPD matrices return
+        the identity matrix.
 
         Args:
             like: Embedding, shape `(...)`.
@@ -166,7 +166,7 @@ class Distance:
 
     def bytes_per_pair(self, embedding: np.ndarray) -> int:
         """Returns how much memory `pairwise` needs for each pair, in bytes. The memory for the
-        result does not count.
+        returned distances is not included.
 
         Args:
             embedding: NumPy array, shape `(...)`.
@@ -186,7 +186,8 @@ class Distance:
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns vectors that a database can index, or None if the distance has no such vectors.
-        The index ranks the vectors in almost the same order as the distance ranks embeddings.
+        The database ranks the vectors in almost the same order in which the distance ranks the
+        embeddings.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
@@ -198,7 +199,8 @@ class Distance:
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a NumPy function that quickly computes lower bounds of the distances to
-        `gallery`, up to rounding errors. Returns None if the distance has no such bounds.
+        `gallery`. The bounds hold up to rounding errors. Returns None if the distance has no such
+        bounds.
 
         Args:
             gallery: Embeddings of the gallery, NumPy array, shape `(m, ...)`.
@@ -212,7 +214,7 @@ class Distance:
         embeddings under this distance.
 
         Only distances with `has_mean` implement this method. Because the mean is an average, a
-        caller can add an embedding to a mean or remove it again exactly.
+        caller can add an embedding to a mean, and can later remove exactly this embedding.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
@@ -248,8 +250,8 @@ class Distance:
         """
 
     def segment_parts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Returns how much each filter contributes to the distance of two quantile embeddings in
-        each segment between two knots.
+        """Returns each filter's contribution to the distance between two quantile embeddings, for
+        each segment between two neighboring knots.
 
         Args:
             x: Embedding, NumPy array, shape `(filters + 1, knots)`.
@@ -261,8 +263,8 @@ class Distance:
         """
 
     def activation_parts(self, x: np.ndarray, y: np.ndarray, count: int) -> np.ndarray | None:
-        """Returns how much each of the activations from which `x` was computed contributes to the
-        distance between `x` and `y`.
+        """Returns the contribution of each activation to the distance between `x` and `y`. The
+        activations are the values from which `x` was computed.
 
         Only distances that implement `segment_parts` implement this method.
 
@@ -300,8 +302,8 @@ class Distance:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """Distance that calls a user's function `d(x, y) -> (n, m)`. No properties of this distance are
-    known.
+    """Distance that calls a user's function `d(x, y) -> (n, m)`. Properties of this distance, such
+    as symmetry, are unknown.
 
     Args:
         function: Function that computes the distances, or the serialized form of this function.
@@ -410,8 +412,8 @@ def _unwritten(kind):
 
 
 def names() -> list[str]:
-    """Returns the names of all distances that `get` accepts, sorted. Learned distances have a name,
-    but `get` does not accept it."""
+    """Returns the sorted names of all distances that `get` accepts. Learned distances also have
+    names, but `get` does not accept these names."""
     return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
 
 

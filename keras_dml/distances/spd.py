@@ -73,8 +73,8 @@ class AffineInvariant(SPDDistance):
         return spd.affine_invariant_pairwise(x, y)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function that computes log-Euclidean distances, which are never larger than
-        affine-invariant distances."""
+        """Returns a function that computes log-Euclidean distances. A log-Euclidean distance is
+        never larger than the affine-invariant distance between the same matrices."""
         return LogEuclidean().lower_bounds(gallery)
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
@@ -96,15 +96,16 @@ class LogEuclidean(SPDDistance):
         return spd.log_euclidean_pairwise(x, y)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function that computes the distance itself. The function computes the
-        logarithms of the gallery only once."""
+        """Returns a function that computes the distance itself instead of a lower bound. The
+        function computes the logarithms of the gallery only once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
             [_rows.l2(vectors, query) for query in self.index_vectors(queries)]
         )
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
-        """Returns matrix logarithms, whose average corresponds to the log-Euclidean mean."""
+        """Returns matrix logarithms. The average of matrix logarithms corresponds to the
+        log-Euclidean mean."""
         return logarithm(embeddings)
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:

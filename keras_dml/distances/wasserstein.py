@@ -45,8 +45,8 @@ class Wasserstein(Distance):
 
     @property
     def has_mean(self) -> bool:
-        """True for order `p = 2`, because only then is the barycenter the average of the quantile
-        functions."""
+        """True for order `p = 2`, because only for this order the barycenter is the average of the
+        quantile functions."""
         return self.p == 2
 
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
@@ -139,7 +139,7 @@ def _knots_of(model):
 def _check_same_knots(x, y):
     """Checks that embeddings have the same knots.
 
-    A compiled step cannot check values, but there all embeddings come from one model.
+    A compiled step cannot check values, but all embeddings in a compiled step come from one model.
     """
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:

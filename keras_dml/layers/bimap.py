@@ -14,8 +14,8 @@ from keras_dml.layers.matrices import MatrixLayer
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class OrthonormalColumns(keras.constraints.Constraint):
-    """Constraint that projects a kernel W to the nearest matrix with orthonormal columns. This
-    matrix is the polar factor W (W'W)^(-1/2).
+    """Constraint that projects a kernel W to the nearest matrix with orthonormal columns. The
+    nearest matrix with orthonormal columns is the polar factor W (W'W)^(-1/2).
 
     Keras applies constraints after each step of the optimizer. With plain SGD, a step followed by
     the projection equals a Riemannian gradient step to first order. If all entries of W are
@@ -48,10 +48,10 @@ class BiMap(Head, MatrixLayer):
     W'W differs from the identity matrix by more than 2e-6, with or without the constraint. But with
     an unconstrained matrix, every device would need an eigendecomposition to compute the kernel.
     Weight decay does not shrink the kernel, because the projection restores the length of the
-    kernel's columns. Weight decay only makes steps longer, by the factor 1 / (1 - learning rate x
-    decay). An optimizer with `use_ema=True` ends `fit` with an average (EMA) of kernels, whose
-    columns are not orthonormal. Project the averaged kernel by
-    `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
+    kernel's columns. Weight decay only makes the optimizer's steps longer, by the factor 1 / (1 -
+    learning rate x decay). If the optimizer has `use_ema=True`, the kernel after `fit` is an
+    average (EMA) of kernels, and the columns of this average are not orthonormal. Project the
+    averaged kernel by `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
 
     Args:
         units: Size of the output matrices, at most n.

@@ -18,9 +18,9 @@ class CanonicalPose(keras.layers.Layer):
     vertical axis y. At the first valid step, the line from the first to the second hip joint,
     projected to the floor, becomes the x axis.
 
-    Input shape: `(batch, time, 3 joints)`, with or without a Keras mask. The last axis holds the
+    Input shape: `(batch, time, 3 * joints)`, with or without a Keras mask. The last axis holds the
     coordinates x, y and z of each joint, in any unit of length. The layer passes the mask on.
-    Output shape: `(batch, time, 3 joints)`. The output has the dtype float32 or wider under any
+    Output shape: `(batch, time, 3 * joints)`. The output has the dtype float32 or wider under any
     dtype policy. The layer does not rotate a recording in which one hip joint lies exactly above
     the other hip joint.
 

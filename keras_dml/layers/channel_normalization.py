@@ -46,7 +46,7 @@ class ChannelNormalization(keras.layers.Layer):
         _check(recordings, self.mean.shape[0] if self.built else None)
         steps = np.concatenate(recordings)  # (steps, channels)
         stddev = steps.std(axis=0)
-        # a constant channel may have this standard deviation because of float32 rounding
+        # rounding to float32 may give a constant channel this standard deviation instead of 0
         rounding = np.finfo(np.float32).eps * np.abs(steps).max(axis=0)
         if not self.built:
             self.build(steps.shape)

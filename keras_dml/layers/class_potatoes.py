@@ -23,12 +23,12 @@ class ClassPotatoes(MatrixLayer):
     A Riemannian potato is an outlier detector for one class. The potato stores the center of the
     class. The potato also stores the mean `log_mu` and the standard deviation `log_sigma` of the
     logarithmic affine-invariant distances between the center and the matrices of the class. The
-    score of a matrix is the number of standard deviations by which its logarithmic distance from
-    the center exceeds the mean. Center, mean and standard deviation are weights, so they are saved
-    with a model. But no optimizer trains the center, the mean or the standard deviation. The method
-    `calibrate` measures center, mean and standard deviation. The method `update` changes center,
-    mean and standard deviation. `keras_dml.models.PotatoNetwork` calls `calibrate` and `update`
-    while it trains an encoder.
+    score of a matrix is the number of standard deviations by which the logarithmic distance between
+    the matrix and the center exceeds the mean. Center, mean and standard deviation are weights, so
+    they are saved with a model. But no optimizer trains the center, the mean or the standard
+    deviation. The method `calibrate` measures center, mean and standard deviation. The method
+    `update` changes center, mean and standard deviation. `keras_dml.models.PotatoNetwork` calls
+    `calibrate` and `update` while it trains an encoder.
 
     Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`. The output
     has the dtype float32 or wider under any dtype policy. Scores are NaN for a class that is not
@@ -112,7 +112,7 @@ class ClassPotatoes(MatrixLayer):
         return ops.where(count > 0, scores, float("nan"))
 
     def update(self, x: Tensor, labels: Tensor, values: Tensor) -> None:
-        """Updates the statistics of each class once, with all rows of the batch that belong to this
+        """Updates the statistics of each class once per batch, with all rows that belong to the
         class (Kim2020, Eqs. 19-21).
 
         In distributed training, all replicas make the same update.
@@ -120,8 +120,8 @@ class ClassPotatoes(MatrixLayer):
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
             labels: Class ids, int32, shape `(batch,)`. -1 marks a row without a class.
-            values: Logarithmic distance of each row from the center of its class before the update,
-                shape `(batch,)`.
+            values: Logarithmic distance between each row and the center that the row's class has
+                before the update, shape `(batch,)`.
         """
         x, labels, values = (gathered(tensor) for tensor in (x, labels, values))
         before = potato.Statistics(*map(ops.convert_to_tensor, self._statistics))

@@ -18,11 +18,12 @@ class Covariance(Head, keras.layers.Layer):
     normalize the channels before this layer, or use the estimator `"trace_normalized"`.
 
     Input shape: `(batch, time, channels)` with any number of time steps, with or without a Keras
-    mask. The mask may have any pattern. Output shape: `(batch, channels, channels)`. The output is
-    in squared units of the input, and has the dtype float32 or wider under any dtype policy. In
-    float32, a change of the signal's unit (for example, between tesla and raw counts) changes only
-    the scale of the matrices if the signals are between 1e-18 and 1e17. Smaller signals give
-    entries of 0. Larger signals give entries that are not finite.
+    mask. The masked steps may be anywhere in a recording. Output shape: `(batch, channels,
+    channels)`. The output is in squared units of the input, and has the dtype float32 or wider
+    under any dtype policy. In float32, the values of signals may have magnitudes from 1e-18 to
+    1e17. In this range, a change of the signal's unit, for example from tesla to raw counts,
+    changes only the scale of the matrices. Smaller signals give entries of 0. Larger signals give
+    entries that are not finite.
 
     If a recording has fewer valid steps than channels, the matrix is singular unless the estimator
     uses shrinkage. The matrix of a constant recording is zero. The matrix of a recording with fewer
@@ -30,9 +31,10 @@ class Covariance(Head, keras.layers.Layer):
 
     Args:
         estimator: `"sample"` divides by N - 1. `"trace_normalized"` scales the matrix to trace 1,
-            without unit. `"oas"` (Chen2010) uses the formula of scikit-learn. `"ledoit_wolf"` is
-            the estimator of Ledoit2004. `"oas"` and `"ledoit_wolf"` shrink the matrix toward a
-            multiple of the identity, which makes the estimates for short recordings more reliable.
+            so that the matrix has no unit. `"oas"` (Chen2010) uses the formula of scikit-learn.
+            `"ledoit_wolf"` is the estimator of Ledoit2004. `"oas"` and `"ledoit_wolf"` shrink the
+            matrix toward a multiple of the identity. The shrinkage makes the estimates for short
+            recordings more reliable.
 
     Raises:
         ValueError: If `estimator` is unknown, or the input is not a sequence with a known number of

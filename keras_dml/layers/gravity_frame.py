@@ -18,11 +18,11 @@ class GravityFrame(keras.layers.Layer):
     is correct for repeated movements such as walking. The first output channel is the vertical
     acceleration minus gravity. `"magnitude"` adds one channel with the length of the horizontal
     acceleration vector. `"axes"` adds two horizontal channels: the acceleration along the principal
-    axis, which is the direction of walking (Kunze2009), and the acceleration to the left of this
-    axis. A principal axis can point in two directions. Forward is the direction in which the
-    horizontal acceleration follows the vertical acceleration in time. `"both"` adds the channels of
-    `"axes"` and then the channel of `"magnitude"`. Rotating the sensor does not change any channel.
-    Mirroring the sensor changes only the sign of the acceleration to the left.
+    axis, and the acceleration to the left of this axis. The principal axis is the direction of
+    walking (Kunze2009). A principal axis can point in two directions. Forward is the direction in
+    which the horizontal acceleration follows the vertical acceleration in time. `"both"` adds the
+    channels of `"axes"` and then the channel of `"magnitude"`. Rotating the sensor does not change
+    any channel. Mirroring the sensor changes only the sign of the acceleration to the left.
 
     Input shape: `(batch, time, 3)`, with or without a Keras mask. The three channels are the
     accelerations x, y and z including gravity, in any unit. The layer passes the mask on. Output
@@ -123,8 +123,8 @@ def _along_principal_axis(x, y, valid):
     has the largest possible variance."""
     difference = mean(x * x - y * y, 1, valid, keepdims=True)  # (batch, 1)
     product = 2 * mean(x * y, 1, valid, keepdims=True)
-    # half the angle of the vector (difference, product), computed without the half-angle formulas,
-    # which lose digits by cancellation
+    # half the angle of the vector (difference, product); the half-angle formulas are not used,
+    # because they lose digits by cancellation
     long_side = root(difference * difference + product * product, 2) + ops.abs(difference)
     is_ahead = difference >= 0
     cosine = ops.where(is_ahead, long_side, ops.abs(product))

@@ -1,4 +1,5 @@
-"""Base class of heads, which are the layers that output embeddings, and the dtype of heads."""
+"""Base class of heads, and a function that returns the dtype of heads. A head is a layer that
+outputs embeddings."""
 
 from typing import Any
 
@@ -8,9 +9,9 @@ from keras_dml.geometry.numerics import wide
 
 
 class Head:
-    """Mixin for layers with a property `distance`. Embeddings that the layer outputs are compared
-    by this distance. The mixin stores the distance on the output tensor. So a loss can warn if the
-    loss compares the embeddings by another distance.
+    """Mixin for layers with a property `distance`. The property returns the distance by which the
+    layer's output embeddings are compared. The mixin stores the distance on the output tensor. So a
+    loss can warn if the loss compares the embeddings by another distance.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

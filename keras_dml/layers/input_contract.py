@@ -30,7 +30,7 @@ class InputContract(keras.layers.Layer):
         max_steps: Largest number of steps of a recording. Default: no limit.
         stddev_range: Smallest and largest standard deviation of training recordings in each
             channel, shape `(channels, 2)`. `adapt` can measure this range. By default, magnitudes
-            are not checked, for example because the model standardizes each recording.
+            are not checked. The default is suitable if the model standardizes each recording.
 
     Raises:
         TypeError: If a number of steps is not an integer.

@@ -26,8 +26,8 @@ class LaggedCorrelation(Head, keras.layers.Layer):
     logarithm. This layer was not taken from a paper.
 
     Input shape: `(batch, time, channels)` with any number of time steps, with or without a Keras
-    mask. The mask may have any pattern. Normalize the channels before this layer, because the ridge
-    is in squared units of the channels.
+    mask. The masked steps may be anywhere in a recording. Normalize the channels before this layer,
+    because the ridge is in squared units of the channels.
     Output shape: `(batch, channels + pairs)`. The output has the dtype float32 or wider under any
     dtype policy. There are `channels (channels - 1) / 2` pairs at lag 0, and `channels ** 2` pairs
     at each positive lag. Correlations are 0 at a lag that is longer than the recording. The output
@@ -38,7 +38,8 @@ class LaggedCorrelation(Head, keras.layers.Layer):
             distinct whole numbers of at least 0.
         ridge: Constant that is added to each variance. The default is a hundredth of a normalized
             channel's variance. With a ridge of 0.1 or 0.001 instead of the default, the error rate
-            in recognizing people by their walk changes by less than its standard error.
+            in recognizing people by their walk changes by less than the standard error of this
+            rate.
 
     Raises:
         ValueError: If the lags or the ridge are invalid, or the input is not a sequence with a

@@ -10,16 +10,16 @@ from keras_dml._typing import Tensor
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LastLSTM(keras.layers.Layer):
-    """Stacked LSTM layers. The output is the last step of the last LSTM layer.
+    """Stacked LSTM layers. The layer returns the output of the last LSTM layer at the last step.
 
     The layer computes the same numbers as stacked `keras.layers.LSTM` layers, and also runs on
     devices. The layer runs one loop over the time steps. The loop does not store a list of outputs,
     because a TFLite file with builtin operators cannot hold a list if the number of rows is
-    unknown. In a TFLite file, the layer multiplies the input by the first kernel element by
-    element. So the converter does not round the first kernel to 8 bits. If the scales of the
-    channels differ by powers of ten, as the scales of mel bands do, rounding the first kernel would
-    change an embedding by 0.4 of the embedding's length. Rounding the other kernels changes an
-    embedding by only 0.06 of the embedding's length.
+    unknown. In a TFLite file, the layer computes the product of the input and the first kernel by
+    elementwise multiplications. So the converter does not round the first kernel to 8 bits. If the
+    scales of the channels differ by powers of ten, as the scales of mel bands do, rounding the
+    first kernel would change an embedding by 0.4 times the embedding's length. Rounding the other
+    kernels changes an embedding by only 0.06 times the embedding's length.
 
     Input shape: `(batch, time, channels)` with a fixed number of steps. Output shape:
     `(batch, units)`.

@@ -34,8 +34,9 @@ class LearnedSimilarity(keras.layers.Layer):
     Args:
         hidden: Widths of the hidden layers.
         slope: Slope of the leaky rectifiers for negative numbers, from 0 to 1.
-        dropout: Fraction of the units in the last hidden layer that training drops, rounded to a
-            multiple of 1/256. The layer draws the dropped units separately for each pair.
+        dropout: Fraction of units that training drops in the last hidden layer. The layer rounds
+            the fraction to a multiple of 1/256. The layer draws the dropped units separately for
+            each pair.
         symmetry: `"none"` returns S(x, y). `"max"` and `"mean"` return the maximum and the mean of
             S(x, y) and S(y, x). `"absdiff"` uses a perceptron that takes `|x - y|` (Koch2015).
         normalize: Whether the layer first scales embeddings to length 1.
@@ -142,8 +143,8 @@ class LearnedSimilarity(keras.layers.Layer):
         seed = self.seed_generator.next()
 
         def drop(units, block):
-            # The generator changes the second number of the seed at each call of the layer. This
-            # line changes the first number for each block.
+            # The generator changes the second number of the seed at each call of the layer. The
+            # next line changes the first number of the seed for each block.
             number = ops.cast(ops.stack([block, 0]), seed.dtype)
             is_kept = keep_mask(ops.shape(units), self.dropout, seed + number)
             return ops.where(is_kept, units, 0)
@@ -192,9 +193,10 @@ def keep_mask(shape: Sequence[Any], rate: float, seed: Tensor) -> Tensor:
     bits per unit, and JAX draws one byte per unit.
 
     Args:
-        shape: Shape of the mask, as whole numbers. On TensorFlow, scalar tensors are also possible.
-        rate: Fraction of the units that is dropped. The function rounds the rate to a multiple of
-            1/256, from 1/256 to 255/256.
+        shape: Shape of the mask, as whole numbers. On TensorFlow, the sizes may also be scalar
+            tensors.
+        rate: Fraction of units to drop. The function rounds the rate to a multiple of 1/256, from
+            1/256 to 255/256.
         seed: Seed, a tensor of shape `(2,)`. Equal seeds give equal masks.
     """
     dropped, bits = _odds(rate)
@@ -208,8 +210,8 @@ def keep_fraction(rate: float) -> float:
 
 
 def _odds(rate):
-    """Returns `(dropped, bits)`. On average, `dropped` of `2 ** bits` units are dropped. `bits` is
-    1, 2, 4 or 8."""
+    """Returns `(dropped, bits)`. Among every `2 ** bits` units, `dropped` units are dropped on
+    average. `bits` is 1, 2, 4 or 8."""
     dropped, bits = min(max(round(256 * rate), 1), 255), 8
     while bits > 1 and dropped % 2 ** (bits // 2) == 0:
         bits //= 2

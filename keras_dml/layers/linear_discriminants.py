@@ -16,8 +16,8 @@ class LinearDiscriminants(Head, keras.layers.Layer):
     """Bounded linear discriminants (LDA) of a recording's features. The distance between two
     outputs is their negative cosine.
 
-    The layer maps a discriminant d to `limit * tanh(d / limit)`, which limits the influence of
-    unusual recordings. A new layer returns zeros. Compute the weights in closed form by
+    The layer maps a discriminant d to `limit * tanh(d / limit)`, so that unusual recordings have
+    only a limited influence. A new layer returns zeros. Compute the weights in closed form by
     `keras_dml.training.discriminants`, or train the weights.
 
     Input shape: `(batch, features)`. Output shape: `(batch, units)`. The output has the dtype

@@ -27,12 +27,12 @@ class LogMel(_frames.AudioFrames):
     recording's frames (cepstral mean normalization). The subtraction removes the effects of
     microphone and loudness. The layer computes in float32 or wider under any dtype policy.
 
-    A frame is valid if all samples in it are valid. The output has only whole frames, 1 + (samples
-    - 400) // 160 frames at 16 kHz. TFLite runs the layer with builtin operators. Every quantization
-      keeps the layer in float, because no operator of the layer has weights that a converter would
-      round to int8. A convolution instead of the Fourier transform would take less than half the
-      time in TFLite (0.5 instead of 1.2 ms per second of audio). But rounding the convolution's
-      weights would change quiet bands by 10 log units.
+    A frame is valid if all samples in it are valid. The output has only whole frames. At 16 kHz,
+    the number of frames is 1 + (samples - 400) // 160. TFLite runs the layer with builtin
+    operators. Every quantization keeps the layer in float, because no operator of the layer has
+    weights that a converter would round to int8. A convolution instead of the Fourier transform
+    would take less than half the time in TFLite (0.5 instead of 1.2 ms per second of audio). But
+    rounding the convolution's weights would change quiet bands by 10 log units.
 
     Input shape: `(batch, samples, 1)` with samples in [-1, 1], with or without a Keras mask. Output
     shape: `(batch, frames, bands)`.

@@ -25,9 +25,9 @@ class LogEig(MatrixLayer):
     Args:
         epsilon: Lower limit of the eigenvalues, in squared units of the signal. The layer computes
             `ReEig(epsilon)` and the logarithm with one eigendecomposition, and takes half as long
-            as two layers. The default is the smallest limit that keeps the logarithm finite:
-            machine epsilon times the largest eigenvalue. For `"polynomial"`, the default is 1e-6
-            times the norm of the matrix.
+            as two separate layers. The default is the smallest limit that keeps the logarithm
+            finite: machine epsilon times the largest eigenvalue. For `"polynomial"`, the default is
+            1e-6 times the norm of the matrix.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition.
 
     Raises:

@@ -6,19 +6,20 @@ from typing import Any
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 
-# Allowed values of the options.
+# Allowed values of the arguments `strides` and `padding`.
 OPTIONS: dict[str, tuple[Any, ...]] = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedConv1D(keras.layers.Conv1D):
-    """`keras.layers.Conv1D` with stride 1 that sets masked steps to zero before the convolution and
-    passes the mask on.
+    """Variant of `keras.layers.Conv1D` with stride 1. The layer sets masked steps to zero before
+    the convolution and passes the mask on.
 
     Keras's own layer drops the mask, so that nonzero values leak from the padding into the
-    recording in later layers. This layer sets masked steps to zero, as the option `"same"` does at
-    the ends of a recording. So a recording has the same output in a padded batch as it has alone.
-    With `"valid"`, an output step is valid if all input steps under the kernel are valid.
+    recording in later layers. In `MaskedConv1D`, masked steps are zero, like the steps that the
+    padding `"same"` adds at the ends of a recording. So a recording has the same output in a padded
+    batch as it has alone. With `"valid"`, an output step is valid if all input steps under the
+    kernel are valid.
 
     Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`. With `"valid"`,
     the output has `(kernel_size - 1) * dilation_rate` fewer time steps.

@@ -74,12 +74,13 @@ class MelPower(_frames.AudioFrames):
 
 def slaney_filters(transform: int, bands: int, rate: int) -> np.ndarray:
     """Returns triangular filters of area 1, whose sides are linear in Hz. The edges of the
-    triangles are equally spaced on Slaney's mel axis. This axis is linear up to 1 kHz and
-    logarithmic above.
+    triangles are equally spaced on Slaney's mel axis. Slaney's mel axis is linear up to 1 kHz and
+    logarithmic above 1 kHz.
 
     Args:
         transform: Length of the Fourier transform, in samples.
-        bands: Number of triangular filters, which cover the frequencies from 0 to half the rate.
+        bands: Number of triangular filters. Together, the filters cover the frequencies from 0 to
+            half the rate.
         rate: Sampling rate, in Hz.
 
     Returns:

@@ -19,8 +19,8 @@ class MinimumLevel(keras.layers.Layer):
     """Layer that amplifies each quiet recording to a minimum level. The level of a recording is the
     root mean square over its valid steps.
 
-    The layer does not change louder recordings, and computes in float32 or wider under any dtype
-    policy.
+    The layer does not change louder recordings. The layer computes in float32 or wider under any
+    dtype policy.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

@@ -40,13 +40,13 @@ class PrototypeSimilarity(keras.layers.Layer):
     layer together with an encoder.
 
     Three weights describe the classes: `prototypes`, `visits` and `counts`. `visits` counts the
-    updates of each prototype. `counts` is the number of embeddings whose mean is the prototype, or
-    0 if the prototype is a moving average. `refit` and `add_classes` also measure how far examples
-    spread around the mean of their class. After the spread has been measured, `has_spread` is True,
-    and the layer has three more weights. `added` is 1 for each class that was added after training
-    and has not been trained since. `whitening` is a matrix that makes the spread equal in all
-    directions. `spread` is the mean squared length of the whitened difference between an example
-    and the mean of its class. If the spread is unknown, `spread` is 0.
+    updates of each prototype. `counts` holds the number of embeddings that each prototype averages,
+    or 0 if the prototype is a moving average. `refit` and `add_classes` also measure how far
+    examples spread around the mean of their class. After the spread has been measured, `has_spread`
+    is True, and the layer has three more weights. `added` is 1 for each class that was added after
+    training and has not been trained since. `whitening` is a matrix that makes the spread equal in
+    all directions. `spread` is the mean squared length of the whitened difference between an
+    example and the mean of its class. If the spread is unknown, `spread` is 0.
 
     Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`. The output holds
     unbounded logits of the classes, and has the dtype float32 or wider under any dtype policy.
@@ -56,8 +56,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         decay: Weight of the old prototype when a prototype is updated, from 0 to 1 (lambda in
             Monteiro2020).
         init: Prototypes before training. `"normal"` draws normally distributed random numbers, as
-            in Monteiro2020. `"first_mean"` sets a prototype to the mean of its class in the first
-            batch that contains the class.
+            in Monteiro2020. `"first_mean"` sets a prototype to the mean of the class's embeddings
+            in the first batch that contains the class.
         class_names: Names of the classes. Default: `"0"`, `"1"`, ...
         **options: Arguments that are passed to `LearnedSimilarity`: `hidden`, `slope`, `dropout`,
             `symmetry`, `normalize`.
@@ -162,15 +162,15 @@ class PrototypeSimilarity(keras.layers.Layer):
 
         Args:
             values: Prototypes, shape `(classes, features)`.
-            class_names: Class name of each row. By default, the names stay the same, and so does
-                the number of classes.
-            counts: Number of embeddings whose mean is the row, for each row. `extend_class` needs
-                the number for each row. By default, the numbers are unknown.
+            class_names: Class name of each row. By default, the names and the number of classes
+                stay the same.
+            counts: For each row, the number of embeddings that the row averages. `extend_class`
+                needs these numbers. By default, the numbers of embeddings are unknown.
 
         Raises:
             ValueError: If the number of features is wrong, a value is not finite, the number of
-                names or counts differs from the number of rows, or a name appears twice. The layer
-                then stays unchanged.
+                names or counts differs from the number of rows, or a name appears twice. After an
+                error, the layer is unchanged.
         """
         values = self._checked(values, "prototypes")
         names = self.class_names if class_names is None else class_names
@@ -192,10 +192,10 @@ class PrototypeSimilarity(keras.layers.Layer):
 
         The prototypes and similarities of the old classes stay the same bit for bit. The nearest
         class mean decides whether an input gets an old or an added class (see
-        `keras_dml.geometry.prototypes.balanced`). The distances from class means are whitened by
-        the spread that `refit` measured on the examples of the old classes. If `refit` was not
-        called, and a new class has at least two support embeddings, the method measures the spread
-        on the support embeddings. Without a measured spread, the distances are Euclidean.
+        `keras_dml.geometry.prototypes.balanced`). The distances from class means are computed after
+        whitening by the spread that `refit` measured on the examples of the old classes. If `refit`
+        was not called, and a new class has at least two support embeddings, the method measures the
+        spread on the support embeddings. Without a measured spread, the distances are Euclidean.
 
         Args:
             class_names: Names of the new classes.
@@ -205,7 +205,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         Raises:
             ValueError: If an existing class already has a name in `class_names`, a name appears
                 twice, a class has no row, a label is not among the new classes, or a row is not
-                finite. The layer then stays unchanged.
+                finite. After an error, the layer is unchanged.
         """
         names = _new_names(class_names, self.class_names)
         z = self._checked(z, "z")
@@ -217,7 +217,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         self._assign([*self.class_names, *names], **rows, **spread)
 
     def extend_class(self, class_name: str, z: ArrayLike) -> None:
-        """Adds support embeddings to the mean that is a class's prototype.
+        """Adds support embeddings to a class whose prototype is a mean of embeddings.
 
         Args:
             class_name: Name of a class whose prototype is the mean of a known number of embeddings.
@@ -261,7 +261,7 @@ class PrototypeSimilarity(keras.layers.Layer):
 
         Raises:
             ValueError: If a name is not among the classes or appears twice, or no class would
-                remain. The layer then stays unchanged.
+                remain. After an error, the layer is unchanged.
         """
         rows = _class_rows(class_names, self.class_names)
         if len(rows) == self.classes:
@@ -344,8 +344,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return layer
 
     def _make_state(self, features, classes, has_spread):
-        """Replaces the weights whose shapes change by new weights. The new weights are always
-        created in the same order."""
+        """Creates new weights in place of the weights whose shapes change. The new weights are
+        always created in the same order."""
         shapes = {"prototypes": (classes, features), "visits": (classes,), "counts": (classes,)}
         if has_spread:
             shapes |= {"added": (classes,), "whitening": (features, features), "spread": ()}

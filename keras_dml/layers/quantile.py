@@ -20,13 +20,13 @@ class QuantileLayer(Head, keras.layers.Layer):
     The distance between two embeddings is a sum of Wasserstein distances.
 
     Input shape: `(batch, time, filters)` with any number of time steps, with or without a Keras
-    mask. The mask may have any pattern.
+    mask. The masked steps may be anywhere in a recording.
 
     Output shape: `(batch, filters + 1, knots + 2)`. The output has the dtype float32 or wider under
     any dtype policy. Rows 0 to `filters - 1` hold the values of the quantile functions at the knots
-    0, s_1, ..., s_M, 1, in units of the filters. The last row holds the knots. With `flatten=True`
-    the output has shape `(batch, filters * knots)` and holds only the values at the learned knots,
-    ordered by filter.
+    0, s_1, ..., s_M, 1, in the unit of the filters' activations. The last row holds the knots. With
+    `flatten=True` the output has shape `(batch, filters * knots)` and holds only the values at the
+    learned knots, ordered by filter.
 
     The embedding of a recording without a valid step is NaN.
 

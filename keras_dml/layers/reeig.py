@@ -28,7 +28,7 @@ class ReEig(Head, MatrixLayer):
             not adapt to the scale of the matrices. So bring the matrices to a common scale first,
             by `Covariance("trace_normalized")` or by channels with standard deviation 1. The
             default is the value of Kim2020, section 4. `distances.AffineInvariant` raises an error
-            if the largest eigenvalue of a float32 matrix exceeds 2,000,000 times its smallest
+            if the largest eigenvalue of a float32 matrix exceeds 2,000,000 times the smallest
             eigenvalue. The dtype float32 cannot represent eigenvalues that differ by a larger
             factor.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition. The

@@ -9,7 +9,8 @@ from keras_dml.geometry.numerics import mean, wide
 from keras_dml.layers import _frames
 
 BLOCK = 0.02  # seconds; length of a block whose level is measured
-# Duration of the loudest blocks that determine the level of speech, in seconds. A click is shorter.
+# Duration of the loudest blocks that determine the level of speech, in seconds. A click is shorter
+# than this duration.
 LOUD = 0.2
 # Blocks whose level is 10 to 40 decibels below the level of speech count as background, which
 # consists of room noise and weak phonemes.
@@ -28,22 +29,22 @@ class SilenceRemoval(keras.layers.Layer):
 
     The layer measures the level of blocks of 20 ms. The level of a block is the variance of its
     samples, so a constant offset does not change the level. The level of speech is the level of the
-    tenth loudest block. So a click does not change the level of speech, and neither does the amount
-    of silence. The background level is the median level of the blocks that are 10 to 40 dB below
-    the level of speech. A block is active if its level is at most `depth` dB below the level of
-    speech. If the background is loud, an active block must also meet a second condition: its level
-    is at least 4 dB above the background level, or at most 10 dB below the level of speech.
+    tenth loudest block. So neither a click nor the amount of silence changes the level of speech.
+    The background level is the median level of the blocks that are 10 to 40 dB below the level of
+    speech. A block is active if its level is at most `depth` dB below the level of speech. If the
+    background is loud, an active block must also meet a second condition: its level is at least 4
+    dB above the background level, or at most 10 dB below the level of speech.
 
     The layer keeps all active blocks. Between two active blocks, the layer also keeps pauses of up
     to `pause` seconds, because short pauses belong to speech. The layer removes digital silence,
-    which is at least 100 dB below the level of speech. The layer always keeps the loudest blocks
-    until they contain `least` samples, because the following layers need some samples. If the
+    which is at least 100 dB below the level of speech. The layer always keeps enough of the loudest
+    blocks to output `least` samples, because the following layers need some samples. If the
     recording is multiplied by a constant, the layer keeps the same blocks.
 
     The layer moves kept blocks to the beginning of the recording without changing their order, and
     masks all steps after the kept blocks. So later layers, including recurrent layers, process only
-    speech. On TensorFlow, the layer cuts the output to the length of the longest speech in the
-    batch, so that later layers spend no time on silence.
+    speech. On TensorFlow, the layer cuts the output to the length of the longest remaining
+    recording in the batch, so that later layers spend no time on silence.
 
     Input and output shape: `(batch, samples, 1)`, with or without a Keras mask. The output may be
     shorter.
@@ -116,7 +117,7 @@ class SilenceRemoval(keras.layers.Layer):
         Returns:
             `(is_kept, order, longest)`. `is_kept` is True for each step that the layer keeps, shape
             `(batch, blocks, block)`. `order` holds the indices of the blocks in their new order,
-            shape `(batch, blocks)`. `longest` is the number of steps of the output.
+            shape `(batch, blocks)`. `longest` is the number of steps in the output.
         """
         valid = ops.ones_like(inputs[..., 0], "bool") if mask is None else ops.cast(mask, "bool")
         valid = self._blocks(ops.expand_dims(valid, 2))  # (batch, blocks, block)
@@ -191,7 +192,7 @@ def _count(which, dtype):
 
 
 def _at(level, rank, place):
-    """Returns the level of the block that has a given rank in its row, shape `(batch, 1)`. The
+    """Returns, for each row, the level of the block with a given rank, shape `(batch, 1)`. The
     level is 0 if no block has this rank."""
     return ops.sum(ops.where(rank == place, level, 0), axis=1, keepdims=True)
 

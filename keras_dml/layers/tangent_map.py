@@ -1,5 +1,4 @@
-"""Layer that combines `BiMap`, `LogEig` and `TangentVector`, which form the head of an SPD
-network."""
+"""Layer that combines `BiMap`, `LogEig` and `TangentVector` into the head of an SPD network."""
 
 from typing import Any
 
@@ -15,11 +14,11 @@ from keras_dml.layers.tangent_vector import TangentVector
 class TangentMap(BiMap):
     """`BiMap`, `LogEig` and `TangentVector` in one layer. The layer is the head of an SPD network.
 
-    The layer computes the same numbers as the three separate layers, and has the same weight. If
-    TensorFlow trains in a graph on a CPU and the matrices are small (at most 48 x 48, mapped to at
-    most 24 x 24), the layer compiles the operations around the eigendecomposition. With
-    compilation, a training step that maps 64 matrices from 20 x 20 to 10 x 10 takes two thirds of
-    the time that the three separate layers take. Compilation takes almost a second. TensorFlow
+    The layer computes the same numbers as the three separate layers, and has the same weight as
+    `BiMap`. If TensorFlow trains in a graph on a CPU and the matrices are small (at most 48 x 48,
+    mapped to at most 24 x 24), the layer compiles the operations around the eigendecomposition.
+    With compilation, a training step that maps 64 matrices from 20 x 20 to 10 x 10 takes two thirds
+    of the time that the three separate layers take. Compilation takes almost a second. TensorFlow
     compiles again if the batch size changes by a quarter. The three separate layers do not compile
     anything.
 

@@ -18,7 +18,7 @@ class WindowedMean(Head, keras.layers.Layer):
 
     Window k begins at step `k * step - lead` of the recording. The layer fills steps before the
     beginning and after the end of the recording with zeros. Every recording has a first window (k =
-    0). A recording has window k > 0 if it has at least `k * step + reach` steps.
+    0). A recording has window k > 0 if the recording has at least `k * step + reach` steps.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. The valid steps must come
     first. Output shape: `(batch, features)`. The output has the dtype float32 or wider under any

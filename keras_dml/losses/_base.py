@@ -39,7 +39,7 @@ class LabeledLoss(keras.losses.Loss):
     def __call__(
         self, y_true: ArrayLike | Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
     ) -> Tensor:
-        # Labels are checked here, because Keras later converts them to tensors, which drops masks
+        # Labels are checked here, because Keras's later conversion of labels to tensors drops masks
         # and imaginary parts.
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
@@ -115,12 +115,12 @@ class DistanceMatrixLoss(LabeledLoss):
 
 
 def mean_of_terms(sums: Tensor, counts: Tensor) -> Tensor:
-    """Scales the sums of the anchors. After scaling, the mean over anchors equals the mean over all
-    terms in the batch.
+    """Scales each anchor's sum of terms. After scaling, the mean over anchors equals the mean over
+    all terms in the batch.
 
     Args:
-        sums: Sum of the terms of each anchor, shape `(batch,)`.
-        counts: Number of terms of each anchor, shape `(batch,)`.
+        sums: Sum of each anchor's terms, shape `(batch,)`.
+        counts: Number of each anchor's terms, shape `(batch,)`.
     """
     rows = ops.cast(ops.shape(sums)[0], sums.dtype)
     return sums * (rows / ops.maximum(ops.sum(counts), 1))

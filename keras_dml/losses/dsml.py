@@ -27,7 +27,7 @@ class DSMLTripletLoss(DistanceMatrixLoss):
 
     Args:
         margin: Margin by which the negative must be farther from the anchor than the positive. The
-            margin has no unit, like the distance.
+            margin and the distance have no unit.
         zero_mean_weight: Weight of the term that pulls the mean of each embedding's features to
             zero (lambda in Yuan2019).
         name: Name of the loss.

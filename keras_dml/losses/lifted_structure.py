@@ -24,7 +24,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
     without negatives.
 
     Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, so the logarithm applies only to
-    this sum. Correctly, the logarithm applies to the total of the two sums.
+    this sum. In the correct formula, the logarithm applies to the total of the two sums.
 
     Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts.
 

@@ -5,8 +5,8 @@ Positives and negatives are dense masks. So no shape depends on the labels, and 
 compiled only once. A matrix with one signed weight per distance represents the selected triplets.
 Each triplet of anchor i, positive p and negative n has the hinge `d_ip - d_in + margin`. A hinge is
 open if it is positive. The sum of the open hinges of anchor i is `sum_j weights_ij d_ij + margin *
-opened_i`, so the gradient of the sum with respect to `d_ij` is `weights_ij`. The selection of
-triplets itself has no gradient.
+opened_i`, where `opened_i` is the number of open hinges. So the gradient of the sum with respect to
+`d_ij` is `weights_ij`. The selection of triplets itself has no gradient.
 """
 
 import functools
@@ -60,10 +60,10 @@ def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
-        near: Mask of the positives of each row. If a row has no positive, the function adds the row
+        near: Mask of each row's positives. If a row has no positive, the function adds the row
             itself.
-        away: Mask of the negatives of each row. If a row has no negative, the function adds the
-            rows that are farthest from it.
+        away: Mask of each row's negatives. If a row has no negative, the function adds the rows
+            that are farthest from the row.
 
     Returns:
         The two extended masks, each of shape `(batch, batch)`.
@@ -77,8 +77,8 @@ def _in_two_passes(mine):
     """Wraps a mining function, and removes its gradient. In a traced step, XLA compiles the
     function. The compiled function takes two passes over the triplets instead of seven.
 
-    XLA compiles the function once per batch size, which takes about half a second. Eager calls are
-    not compiled, because compilation takes longer than an eager call.
+    Compilation takes about half a second for each batch size. Eager calls are not compiled, because
+    compilation takes longer than an eager call.
     """
 
     @functools.wraps(mine)
@@ -104,8 +104,8 @@ def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tens
         margin: Margin of the hinge, in units of the distances.
 
     Returns:
-        Weights, shape `(batch, batch)`. Number of triplets of each anchor whose hinge is open,
-        shape `(batch,)`. Number of all triplets of each anchor, shape `(batch,)`.
+        Weights, shape `(batch, batch)`. For each anchor, the number of triplets whose hinge is
+        open, shape `(batch,)`. For each anchor, the number of all triplets, shape `(batch,)`.
     """
     away = ops.where(negatives(labels), distances, float("inf"))  # (batch, batch)
 
@@ -135,13 +135,14 @@ def semi_hard(
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
         fallback: Whether every pair gets a negative, as in TensorFlow Addons. If True, the negative
-            is the nearest negative that is farther than the positive by any distance. If no
-            negative is farther than the positive, the function uses the farthest negative. In a
-            batch with only one class, the function uses the anchor itself.
+            is the nearest negative that is farther than the positive, even if the difference
+            between the two distances exceeds the margin. If no negative is farther than the
+            positive, the function uses the farthest negative. In a batch with only one class, the
+            function uses the anchor itself.
 
     Returns:
-        Same as `all_triplets`. If several negatives are equally far from the anchor, each negative
-        gets an equal part of the weight.
+        The same three tensors as `all_triplets`. If several negatives are equally far from the
+        anchor, each negative gets an equal part of the weight.
     """
     mask = negatives(labels)
     if fallback:
@@ -209,15 +210,17 @@ def _over_positives(hinges, distances, labels):
     Args:
         hinges: Function of three arguments, each of shape `(batch, SLOTS)`. The arguments are the
             distances to some positives, a mask of the positives that exist, and the row numbers of
-            the positives. The function returns weights of negatives, `(batch, batch)`, the number
-            of open hinges for each positive, `(batch, SLOTS)`, and the number of hinges that count,
-            `(batch, SLOTS)`.
+            the positives. The function returns three tensors. The first tensor holds the weights of
+            negatives, shape `(batch, batch)`. The second tensor holds the number of open hinges for
+            each positive, shape `(batch, SLOTS)`. For each positive, the third tensor holds the
+            number of hinges over which the loss averages, shape `(batch, SLOTS)`.
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
-        Weights, shape `(batch, batch)`. Number of open hinges of each anchor, shape `(batch,)`.
-        Number of hinges of each anchor that count, shape `(batch,)`.
+        Weights, shape `(batch, batch)`. For each anchor, the number of open hinges, shape
+        `(batch,)`. For each anchor, the number of hinges over which the loss averages, shape
+        `(batch,)`.
     """
     order, start, size = rows_by_class(labels)
     count = ops.shape(labels)[0]
@@ -257,9 +260,9 @@ def _in_parts(away):
 
 
 def _placed(values, columns, count):
-    """Returns a matrix of shape `(batch, batch)`. Each row holds the values in the same row of
-    `values`, shape `(batch, SLOTS)`, at the columns in `columns`. The other entries of the matrix
-    are zero."""
+    """Returns a matrix of shape `(batch, batch)`. Each row of this matrix holds the values from the
+    same row of `values`, shape `(batch, SLOTS)`, at the column numbers from the same row of
+    `columns`. The other entries of the matrix are zero."""
     rows = ops.arange(count, dtype="int32")[:, None]
     flat = ops.reshape(rows * count + columns, (-1,))
     sums = ops.segment_sum(ops.reshape(values, (-1,)), flat, num_segments=count * count)
@@ -277,11 +280,11 @@ def _or_itself(mask):
 def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Tensor) -> Tensor:
     """Draws one negative, uniformly, for each pair of a row and its partner.
 
-    The draw needs no state, because it is computed by a hash. The hash depends on the seed, and on
-    the embeddings and the indices of the two rows. The draw changes in each training step, because
-    the embeddings change. Equal batches and weights give the same draw. In contrast, a random
-    generator in a loss would not be saved with the model, and would always draw the same numbers on
-    JAX.
+    The function needs no state, because a hash determines the negatives. The hash depends on the
+    seed, and on the embeddings and the indices of the two rows. The draw changes in each training
+    step, because the embeddings change. If the batch and the model's weights are equal, the draw is
+    the same. In contrast, a random generator in a loss would not be saved with the model, and would
+    always draw the same numbers on JAX.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -326,8 +329,8 @@ def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _digests(embeddings, seed):
-    """Computes one 32-bit word per row from the bits of the row's float32 values. The word is the
-    same in whatever order a device adds the values."""
+    """Computes one 32-bit word per row from the bits of the row's float32 values. The order in
+    which a device adds the values does not change the word."""
     values = ops.cast(at_least_float32(ops.stop_gradient(embeddings)), "float32")
     width = math.prod(values.shape[1:])
     bits = ops.view(ops.reshape(values, (-1, width)), "uint32")

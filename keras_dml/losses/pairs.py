@@ -1,4 +1,5 @@
-"""Functions that check the labels of a batch and find its pairs of anchors and positives."""
+"""Functions that check the labels of a batch and find pairs of anchors and positives in the
+batch."""
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def class_ids(labels: Tensor) -> Tensor:
         ignores assertions.
 
     Raises:
-        TypeError: If labels are not numbers, for example if they are names.
+        TypeError: If labels are not numbers, for example if the labels are names.
         ValueError: If labels have another shape, or if an eager call receives labels that are not
             class ids. In a compiled step, the backend raises an error with the same message.
     """
@@ -123,7 +124,7 @@ def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tu
 
     Returns:
         Class ids in the batch, int32, shape `(present,)`. Index of each row's class, int32, shape
-        `(batch,)`. The index is -1 where the label is invalid.
+        `(batch,)`. The index is -1 if the label is invalid.
     """
     ids = ops.maximum(labels, ops.zeros_like(labels))
     present, indices = unique(ids, classes, static)
@@ -204,9 +205,8 @@ def _in_order(x, order):
     odd, `order` may omit one row.
 
     On TensorFlow, this function has a custom gradient. TensorFlow's own gradient sums rows, because
-    rows could be repeated. The summation would take a fourth of the time that the N-pair loss
-    takes. On JAX, a custom gradient would make forward-mode differentiation of the losses
-    impossible.
+    rows could be repeated. The summation would take a quarter of the N-pair loss's computing time.
+    On JAX, a custom gradient would make forward-mode differentiation of the losses impossible.
     """
     if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)

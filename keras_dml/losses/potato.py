@@ -14,33 +14,33 @@ from keras_dml.losses.pairs import ids_below
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabeledLoss):
     """Potato ranking loss (Kim2020, Eqs. 10-18). Each class has a Riemannian potato, which is a
-    region around the class center. The loss pulls the embeddings of a class into its potato, and
-    pushes the embeddings of other classes out of the potato by a margin.
+    region around the class center. The loss pulls the embeddings of a class into the potato of this
+    class, and pushes the embeddings of other classes out of the potato by a margin.
 
     `z_jc` is the z-score of row j in the potato of class c. The value of a query of class c is
     `mean over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin -
-    z_jc)`. P is the set of the other rows of class c that are outside the potato, so `z_jc >
-    z_threshold`. N is the set of the rows of other classes that are inside the potato or within the
-    margin around it, so `z_jc < z_threshold + margin`. The mean over an empty set is 0 and has no
-    gradient. The set N is the same for all queries of a class. So a query has negatives even if it
-    is the only row of its class.
+    z_jc)`. P is the set of the other rows of class c that are outside the potato (`z_jc >
+    z_threshold`). N is the set of the rows of other classes that are inside the potato or within
+    the margin around the potato (`z_jc < z_threshold + margin`). The mean over an empty set is 0
+    and has no gradient. The set N is the same for all queries of a class. So a query has negatives
+    even if it is the only row of its class.
 
     Labels are class ids, shape `(batch,)`. Each class id must be below the number of potatoes.
     Predictions are z-scores, shape `(batch, classes)`, such as the output of
     `keras_dml.layers.ClassPotatoes`. The model `keras_dml.models.PotatoNetwork` trains with this
     loss and computes the scores itself. The loss has no state, because the centers and the
-    statistics of the potatoes are weights of the layer. The value of a query is NaN if one of its
-    scores is NaN. A label without a potato raises an error. In a compiled step, the backend raises
-    the error. If XLA compiles the step on TensorFlow, no error is raised, and the value of a query
-    without a potato is NaN.
+    statistics of the potatoes are weights of the layer `ClassPotatoes`. The value of a query is NaN
+    if one of its scores is NaN. A label without a potato raises an error. In a compiled step, the
+    backend raises the error. If XLA compiles the step on TensorFlow, no error is raised, and the
+    value of a query without a potato is NaN.
 
     Erratum: Kim2020 Eq. 10 has no hinge for negatives. The two bounds in Eq. 10 do not agree with
     the sets in Eqs. 13 and 14. This loss follows Eqs. 13 and 14 and the text of the paper.
 
     Args:
         z_threshold: Radius of the potato, in standard deviations of the logarithmic distance.
-            Kim2020 uses 2.5. With a threshold of 2.5, only 0.6 % of a class's matrices are outside
-            the potato if logarithmic distances are normally distributed, so negatives dominate the
+            Kim2020 uses 2.5. If logarithmic distances are normally distributed, a threshold of 2.5
+            leaves only 0.6 % of a class's matrices outside the potato. So negatives dominate the
             loss. A lower threshold, such as 1, gives positives more influence.
         margin: Distance that rows of other classes must have from the potato's boundary, in
             standard deviations (m in Kim2020).
@@ -88,7 +88,7 @@ class PotatoRankingLoss(LabeledLoss):
 
     def mined(self, labels: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Returns a mask of the positives that are outside the potato, and a mask of the negatives
-        that are not yet outside the margin around the potato (Kim2020, Eqs. 13 and 14).
+        that are inside the potato or within the margin around the potato (Kim2020, Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.

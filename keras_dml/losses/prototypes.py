@@ -59,8 +59,8 @@ def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor
 def pair_term(
     scores: Tensor, labels: Tensor, *, trials: str = "ordered", smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Computes the binary cross-entropy of predicting for each pair in a batch whether its two rows
-    have the same class (Monteiro2020, Eq. 3).
+    """Computes a binary cross-entropy over the pairs in a batch (Monteiro2020, Eq. 3). The
+    prediction for a pair is whether the two rows have the same class.
 
     Pairs with the same class have the same total weight as pairs with different classes. So a
     similarity of 0 means that the same class and different classes are equally likely. If a batch
@@ -200,7 +200,8 @@ class PrototypicalLoss(LabeledLoss):
             scores: Similarities between rows and prototypes, shape `(batch, classes)`.
             pairs: Similarities between rows, shape `(batch, batch)`.
             logits: Logits of the auxiliary head, including margins, shape `(batch, units)`. A class
-                that was added after training has no unit in the head, so its rows do not count.
+                that was added after training has no unit in the head, so rows of this class are
+                ignored.
             columns: Column of each row's class in `scores`, int32. `columns` is required if
                 `scores` does not have a column for every class. If two columns of `scores` belong
                 to the same class, the later column must hold `-inf`.

@@ -25,7 +25,7 @@ def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
 
     If the network is confident, the usual formula `logsumexp(logits) - own` loses all digits by
     cancellation. With the usual formula, rounding errors would determine the signs of the gradient,
-    which misleads an attack.
+    and the wrong signs would mislead an attack.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -148,9 +148,9 @@ def tla(
 
     The loss is the weighted sum of three terms. The first term is the cross-entropy of the
     adversarial examples. The second term is the hinge `D(anchor, positive) - D(anchor, negative) +
-    margin` with `D = 1 - |cos|`. The third term is the sum of the three squared vectors, averaged
-    over dimensions. Anchors are adversarial examples. Positives and negatives are clean examples
-    that `tla_pairs` selects. In a batch with only one class, the loss has no hinge.
+    margin` with `D = 1 - |cos|`. The third term adds the squares of the three vectors, and averages
+    the sum over the features. Anchors are adversarial examples. Positives and negatives are clean
+    examples that `tla_pairs` selects. In a batch with only one class, the loss has no hinge.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -160,7 +160,7 @@ def tla(
         logits: Logits of the adversarial examples, shape `(batch, classes)`.
         margin: Margin of the hinge.
         weight: Weight of the hinge.
-        norm_weight: Weight of the squared vectors.
+        norm_weight: Weight of the third term, which contains the squared vectors.
     """
     clean, adversarial, logits = widest(clean, adversarial, logits)
     positive, negative = tla_pairs(labels, clean)
@@ -193,11 +193,11 @@ def tla_terms(
 def tla_pairs(labels: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
     """Selects a clean positive and a clean negative for each anchor.
 
-    The positive is the next example in the batch that has the anchor's class. The first example of
-    a class is the positive of the last example. If the class has only one example, the positive is
-    the clean version of the anchor. The negative is the example of another class that has the
-    largest |cos| with the clean version of the anchor. If several examples have the largest |cos|,
-    the negative is the first of these examples.
+    The positive is the next example in the batch that has the anchor's class. For the last example
+    of a class in the batch, the positive is the first example of this class. If the class has only
+    one example, the positive is the clean version of the anchor. Among the examples of other
+    classes, the negative is the example that has the largest |cos| with the clean version of the
+    anchor. If several examples have the largest |cos|, the negative is the first of these examples.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.

@@ -34,12 +34,13 @@ class TripletLoss(DistanceMatrixLoss):
       nearest negative. The mean is over anchors.
 
     Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. With
-    the default reduction, the loss is the mean that the list above describes.
-    `keras_dml.samplers.PKSampler` draws batches in which every row has a positive.
+    the default reduction, the loss is the mean over the triplets, pairs or anchors that the list
+    above names for each kind of mining. `keras_dml.samplers.PKSampler` draws batches in which every
+    row has a positive.
 
-    The random draw of negatives needs no state, because it is computed by a hash of `seed` and the
-    embeddings. The draw changes in each training step, because the embeddings change. Equal batches
-    and weights give the same draw.
+    The random draw of negatives needs no state, because a hash of `seed` and the embeddings
+    determines the negatives. The draw changes in each training step, because the embeddings change.
+    If the batch and the model's weights are equal, the draw is the same.
 
     Args:
         margin: Margin by which the negative must be farther from the anchor than the positive, in
@@ -50,15 +51,15 @@ class TripletLoss(DistanceMatrixLoss):
             `d(x, y)` that returns distances of shape `(n, m)`.
         squared: Whether to compare squared distances. As in the papers, the default is False for
             `"hard"`, and True otherwise.
-        soft: Whether a triplet adds `softplus(d_ap - d_an)` without a margin instead of the hinge.
-            `soft=True` is allowed only for `"hard"`.
+        soft: Whether a triplet adds `softplus(d_ap - d_an)`, which has no margin, instead of the
+            hinge. `soft=True` is allowed only for `"hard"`.
         fallback: `"farthest"` replaces missing positives and negatives in the same way as
-            TensorFlow Addons. With `"semi_hard"`, the negative may then be farther than the
-            positive by more than the margin. If no negative is farther than the positive, the loss
-            uses the farthest negative. In a batch with only one class, the loss uses the anchor
-            itself as negative. With `"hard"`, the farthest row replaces a missing negative, and the
-            anchor itself replaces a missing positive. By default, a pair or an anchor for which a
-            positive or a negative is missing adds 0.
+            TensorFlow Addons. With `"farthest"` and `"semi_hard"`, the negative may be farther than
+            the positive by more than the margin. If no negative is farther than the positive, the
+            loss uses the farthest negative. In a batch with only one class, the loss uses the
+            anchor itself as negative. With `"hard"`, the farthest row replaces a missing negative,
+            and the anchor itself replaces a missing positive. By default, a pair or an anchor
+            without the required positive or negative adds 0.
         seed: Seed for `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are

@@ -15,9 +15,10 @@ class WassersteinLoss(LabeledLoss):
     """Wasserstein loss (Abdelwahab2019, Eq. 13). The loss makes the distance between two recordings
     of the same person smaller than the distances between recordings of different people.
 
-    `D_ij` is the distance between anchor i and positive j of N pairs. The value of anchor i is
-    `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is the mean over anchors,
-    which is Eq. 13 divided by N. With `reduction="sum"` the loss is exactly Eq. 13.
+    A batch consists of N pairs, and `D_ij` is the distance between anchor i and positive j. The
+    value of anchor i is `sum over j != i of softplus(D_ii - D_ij)`. With the default reduction, the
+    loss is the mean over anchors, and equals Eq. 13 divided by N. With `reduction="sum"` the loss
+    is exactly Eq. 13.
 
     Labels are class ids, shape `(2N,)`. Each class id must appear exactly twice, and other labels
     raise an error. In a compiled step, the backend raises the error. If XLA compiles the step on
@@ -26,8 +27,8 @@ class WassersteinLoss(LabeledLoss):
 
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
-        symmetric: Whether to also use positives as anchors, which adds the terms `softplus(D_ii -
-            D_ji)`. Abdelwahab2019 does not use positives as anchors.
+        symmetric: Whether to also use positives as anchors. If True, the loss also contains the
+            terms `softplus(D_ii - D_ji)`. Abdelwahab2019 does not use positives as anchors.
         scale: Factor by which distances are multiplied (the inverse of a temperature). The factor
             in Abdelwahab2019 is 1.
         name: Name of the loss.
@@ -83,7 +84,8 @@ def pair_softplus(distances: Tensor, symmetric: bool = False) -> Tensor:
     Args:
         distances: Distance matrix, shape `(pairs, pairs)`, with one row per anchor and one column
             per positive.
-        symmetric: Whether to also use positives as anchors, which adds the sums over columns.
+        symmetric: Whether to also use positives as anchors. If True, the values also contain the
+            sums over columns.
 
     Returns:
         Values of the anchors, shape `(pairs,)`.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-# Texts of cells, in lower case, that mean that a number is missing.
+# Cell texts, in lower case, that stand for a missing number.
 MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}
 POINT, COMMA = ".", ","
 COMMAS = "Decimal commas were read as decimal points."
@@ -67,7 +67,7 @@ class NotANumber(ValueError):
 
 
 def is_missing(text: str) -> bool:
-    """Returns whether the text of a cell means that a number is missing."""
+    """Returns whether a cell's text stands for a missing number."""
     return text.strip().casefold() in MISSING
 
 
@@ -127,10 +127,10 @@ class Columns:
     """Columns of cells that may contain numbers. All numbers in a column have the same decimal
     mark.
 
-    A cell such as `1,234` may mean 1.234 or 1234. The other cells in the column determine which
-    number is right. If all cells in the column are ambiguous, the class checks whether other
-    columns contain decimal commas. If the cell is still ambiguous, reading the column raises an
-    error.
+    A cell such as `1,234` may mean 1.234 or 1234. The other cells in the column determine whether
+    such a cell means 1.234 or 1234. If all cells in the column are ambiguous, the class checks
+    whether other columns contain decimal commas. If the cell is still ambiguous, reading the column
+    raises an error.
 
     Args:
         columns: List of `Column`.
@@ -291,7 +291,7 @@ def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | Non
 
     Returns:
         `(seconds, None)`, or `(None, row)` if a text cannot be read. `row` is the index of the
-        first such text, or 0 if the format is ambiguous.
+        first text that cannot be read, or 0 if the format is ambiguous.
     """
     moments, row = _iso(texts)
     if row is None:

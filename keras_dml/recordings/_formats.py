@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # help texts must not import NumPy
     from keras_dml.recordings._recording import Signal
 
 PACKED = ".gz"  # suffix of text files that gzip compressed
-# Modules that are needed to read files of any format.
+# Modules that `read` needs for every format.
 LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate", "scipy.signal")
 HINTS = {  # advice in the error for a file with one of these suffixes
     ".asc": "Write a sample report by EyeLink Data Viewer",
@@ -105,7 +105,8 @@ def format_names() -> str:
 
 
 def import_libraries() -> None:
-    """Imports all libraries that `read` may need. Later calls of `read` are then faster."""
+    """Imports all libraries that `read` may need. Later calls of `read` are faster, because the
+    libraries are already imported."""
     for entry in FORMATS:
         entry.import_libraries()
     for name in LIBRARIES:

@@ -61,7 +61,7 @@ class Layout:
 
 @dataclasses.dataclass
 class _Guess:
-    """Layout that a table has if the delimiter is guessed correctly.
+    """Layout of a table, under the assumption that the guessed delimiter is correct.
 
     Attributes:
         delimiter: Delimiter. None if the table has one column.
@@ -279,7 +279,7 @@ def find(path: pathlib.Path, text: str) -> Layout:
 
 
 def looks_like_table(text: str) -> bool:
-    """Returns whether a text contains rows of numbers, or a name with a column of numbers below."""
+    """Returns whether a text contains rows of numbers, or a name above a column of numbers."""
     lines = [(i, line) for i, line in enumerate(text.splitlines()) if line.strip()][:SAMPLE]
     plain = [line for line in lines if not _is_comment(line[1])]
     guesses = [_guess("", plain, [], delimiter) for delimiter in DELIMITERS] if plain else []
@@ -332,8 +332,9 @@ def _width(rows, counts):
     """Returns the number of cells in a row of the table.
 
     The function groups lines that have the same number of cells. The rows are the group with the
-    most numbers. But if the first line has several cells, and its group has at least half as many
-    numbers, the rows are the group of the first line.
+    most numbers. But if the first line has several cells, and the group of the first line has at
+    least half as many numbers as the group with the most numbers, the rows are the group of the
+    first line.
     """
     most = max(counts, key=counts.get)
     first = len(rows[0].cells)
@@ -341,7 +342,8 @@ def _width(rows, counts):
 
 
 def _heads(body):
-    """Returns the index of the first row, and the lines before it that contain names and units."""
+    """Returns the index of the first row, and a list of the earlier lines that contain names and
+    units."""
     lines = [(row.number, row.cells) for row in body]
     is_pandas = len(body) > 1 and lines[0][1] == ["", *map(str, range(len(lines[0][1]) - 1))]
     if is_pandas:
@@ -360,7 +362,8 @@ def _heads(body):
 
 
 def _values_below(body):
-    """For each line, returns which columns contain numbers in the next line with numbers."""
+    """For each line, finds the next line with numbers, and returns which columns of this next line
+    contain numbers."""
     below, values = [], []
     for row in reversed(body):
         below.append(values)
@@ -384,8 +387,7 @@ def _is_names(row, values):
 
 
 def _is_head(body, below, i, first):
-    """Returns whether a line may contain names or units, because one of its texts stands above a
-    number.
+    """Returns whether a line may contain names or units. Such a line has a text above a number.
 
     Only the first line may also contain numbers.
     """
@@ -398,7 +400,7 @@ def _is_head(body, below, i, first):
 
 
 def _line_before(path, rows, first, body, sample, delimiter):
-    """Finds the names of the columns in the line before the rows, which may have fewer or more
+    """Finds the names of the columns in the line before the rows. This line may have fewer or more
     cells than the rows.
 
     Returns:
@@ -425,7 +427,7 @@ def _line_before(path, rows, first, body, sample, delimiter):
 
 
 def _heads_in_comments(comments, body, delimiter):
-    """Returns the comments before the rows that contain names or units of the columns."""
+    """Returns the comments that stand before the rows and contain names or units of the columns."""
     heads = []
     for number, line in comments:
         text = line.lstrip('" ')
@@ -636,8 +638,8 @@ class _Packed:
         path: Path of the file, for errors.
         header: Place of the names in the file, for errors.
         width: Number of columns.
-        least: Smallest number of cells in a row: the number of columns up to the last column that
-            has a name.
+        least: Smallest number of cells that a row may have. Each row has a cell for all columns up
+            to the last column with a name.
 
     Attributes:
         lines: Line number of each row.
@@ -685,7 +687,7 @@ class _Packed:
             self.times.insert_first(block.times[0])
 
     def _fitting(self, number, row):
-        """Removes or adds empty cells at the end of a row, so that it has one cell for each
+        """Removes or adds empty cells at the end of a row, so that the row has one cell for each
         column."""
         if len(row) == self._width:
             return row
@@ -695,8 +697,8 @@ class _Packed:
 
 
 def _names(guess, notes):
-    """Returns the names of the columns including units, the place of the names, and the numbers of
-    the lines with names or units."""
+    """Returns the names of the columns including units, the place of the names, and the line
+    numbers of the lines with names or units."""
     if not guess.heads:
         notes.append("The file does not name its columns. They are numbered from 1.")
         return [str(i) for i in range(1, guess.width + 1)], f"line {guess.start}", set()
@@ -746,8 +748,8 @@ def _start_and_rate(guess, block, notes):
 
 
 def _dropcounts(block):
-    """Removes and returns the first row if it states the number of rows, as files by AcqKnowledge
-    do.
+    """Removes and returns the first row if this row states the number of rows, as in files by
+    AcqKnowledge.
 
     Returns None if the first row does not state the number of rows.
     """
@@ -758,8 +760,7 @@ def _dropcounts(block):
 
 
 def _drop_torn(width, block, is_torn, notes):
-    """Removes the last row if it is incomplete because the logger stopped while it wrote this
-    row."""
+    """Removes the last row if the row is incomplete because the logger stopped while writing."""
     if len(block.rows) < 2:
         return
     last, before = block.rows[-1], block.rows[-2]

@@ -33,8 +33,8 @@ MAGIC = b"PAR1"
 def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
     """Reads the columns of a Parquet file.
 
-    The function leaves out columns that pandas stored as the index of a data frame, unless they
-    hold times.
+    The function leaves out columns that pandas stored as the index of a data frame, unless the
+    index holds times.
 
     Raises:
         ImportError: If pyarrow is not installed. The message contains the command that installs
@@ -188,7 +188,7 @@ def _joined(arrays, kind):
 
 
 def _without_index(schema, names, values):
-    """Leaves out the columns that pandas stored as an index, unless they hold times.
+    """Leaves out the columns that pandas stored as an index, unless the index holds times.
 
     An index of times without a name gets the name `time`.
 

@@ -54,8 +54,8 @@ class Listing:
 
 
 def folder(path: Path) -> Listing:
-    """Lists which recordings belong to which people, by a folder or a table. Does not read the
-    recordings.
+    """Lists which recordings belong to which people, as stated by a folder or a table. Does not
+    read the recordings.
 
     In a folder, recordings have paths such as `person/recording.csv` or
     `person/session/recording.csv`. Files and folders whose names begin with a dot are skipped. A
@@ -91,8 +91,7 @@ def folder(path: Path) -> Listing:
 
 
 def groups(path: Path) -> dict[str, str]:
-    """Reads from a table to which group each person belongs. A group can be an age group or a kind
-    of sensor.
+    """Reads the group of each person from a table. A group can be an age group or a kind of sensor.
 
     Args:
         path: Path of a csv file with the columns `person` and `group`.
@@ -189,8 +188,8 @@ def _entries(
     Args:
         path: Path of the csv file.
         columns: Names of the required columns. No field in these columns may be empty.
-        optional: Name of a column that may be missing. All columns except the required columns and
-            this column are ignored.
+        optional: Name of a column that may be missing. Columns that are neither required nor
+            optional are ignored.
 
     Returns:
         List of `(line, entry)` for each line after the first. `line` is the line number, and

@@ -56,13 +56,13 @@ def read(
       above the rows. The sampling rate is computed from a time column with a name such as time, t
       or timestamp. A time column may contain numbers, ISO 8601 dates or times of day. The unit of
       the numbers is part of the column's name (`time_ms`, `Time (s)`, `Time since start in ms`).
-      Without a unit in the name, the numbers are seconds or Unix time in seconds, milli-, micro- or
-      nanoseconds. The function also reads decimal commas, UTF-16, lines above the names and other
-      variants of text if they are unambiguous.
+      If the name contains no unit, the numbers are seconds, or Unix times in seconds, milliseconds,
+      microseconds or nanoseconds. The function also reads decimal commas, UTF-16, lines above the
+      names and other variants of text if they are unambiguous.
     - npy files hold an array of shape `(time, channels)` or `(time,)`, without channel names. The
       function transposes an array of shape `(channels, time)` if the number of names in `channels`
-      equals the length of the first axis. Without these names, an array with more than twice as
-      many columns as rows raises an error.
+      equals the length of the first axis. Without names in `channels`, an array with more than
+      twice as many columns as rows raises an error.
     - WAVE and FLAC files hold audio, which the function scales so that full scale is 1. The header
       states the sampling rate. If `channels` names one channel and the file has several channels,
       the function averages the channels of the file.
@@ -92,16 +92,17 @@ def read(
             of some columns, counted from 1. By default, the channels are all columns except the
             columns that are left out as described above.
         rate_hz: Sampling rate, in steps per second. If the file also states a rate, the two rates
-            may differ by at most 2 %, the usual error of clocks. Default: the rate of the file.
+            may differ by at most 2 %, because clocks usually have smaller errors. Default: the rate
+            of the file.
         resample_hz: Sampling rate after resampling, at most twice the rate of the recording. With
             `resample_hz`, the steps of the file may be uneven, as in recordings by phones. The
-            function resamples by a polyphase filter. The filter changes frequencies up to 90 % of
-            the Nyquist frequency (of the lower rate) by at most 0.5 dB, and attenuates images and
-            aliases by 50 dB or more. Default: no resampling.
-        time: Name of the time column. Default: the column is found by its name.
+            function resamples by a polyphase filter. The filter changes the amplitude of
+            frequencies up to 90 % of the lower rate's Nyquist frequency by at most 0.5 dB. The
+            filter attenuates images and aliases by 50 dB or more. Default: no resampling.
+        time: Name of the time column. By default, the function finds the column by its name.
         time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
             unit in the name of the column, or a unit that the size of the numbers implies.
-        max_gap: Longest gap between two values that is interpolated, in seconds. Default: 5 steps.
+        max_gap: Longest gap to interpolate between two values, in seconds. Default: 5 steps.
 
     Returns:
         `Recording`.
@@ -172,10 +173,10 @@ def read_pieces(
             uses as channels by default.
         rate_hz: Sampling rate, in steps per second. Default: the rate of the file.
         resample_hz: Sampling rate after resampling, in steps per second. Default: no resampling.
-        time: Name of the time column. Default: the column is found by its name.
+        time: Name of the time column. By default, the function finds the column by its name.
         time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
             unit in the name of the column, or a unit that the size of the numbers implies.
-        max_gap: Longest gap between two values that is interpolated, in seconds. Default: 5 steps.
+        max_gap: Longest gap to interpolate between two values, in seconds. Default: 5 steps.
 
     Returns:
         List of `Recording`, one for each piece, in the order of their times. Pieces of fewer than 8
@@ -183,7 +184,7 @@ def read_pieces(
 
     Raises:
         ValueError, FileNotFoundError, ImportError: In the same cases as `read`. In contrast to
-            `read`, a gap raises no error.
+            `read`, the function raises no error for a gap.
     """
     _, pieces, _ = _read(
         path,

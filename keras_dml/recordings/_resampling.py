@@ -57,8 +57,8 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
         )
     if rate_hz > FINEST * (1 + _times.SAME) * native_hz:
         raise ValueError(
-            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz, because the "
-            f"new rate may be at most {FINEST} times its rate. Record at a higher rate."
+            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz, because a "
+            f"new rate may be at most {FINEST} times the rate of the file. Record at a higher rate."
         )
     if rate_hz * len(signal.values) < native_hz:
         raise ValueError(
@@ -192,15 +192,16 @@ def _continued(values, count):
 def _uneven(signal, native_hz, rate_hz):
     """Resamples a signal whose times are uneven.
 
-    The function evaluates a cubic spline through the samples at even times, with at least twice the
-    native rate. A low-pass filter then removes frequencies above the native Nyquist frequency.
-    Splines attenuate high frequencies, so the result differs from the samples. The function
-    resamples the differences between samples and result in the same way, and adds them to the
-    result. The method takes `ROUNDS` rounds in total.
+    The function interpolates the samples by a cubic spline, and evaluates the spline at even times.
+    The rate of the even times is at least twice the native rate. A low-pass filter then removes
+    frequencies above the native Nyquist frequency. Splines attenuate high frequencies, so the
+    result differs from the samples. The function resamples the differences between samples and
+    result in the same way, and adds the resampled differences to the result. Including the first
+    spline, the method takes `ROUNDS` rounds.
 
     This method needs a hundred times as much memory as the samples. So the function resamples a
-    long signal in blocks. Each sample affects only a few dozen steps of the result, and the blocks
-    overlap by more steps than that.
+    long signal in blocks. Each sample affects only a few dozen steps of the result, and neighboring
+    blocks overlap by more steps.
     """
     seconds, values = _without_close_samples(signal.seconds, signal.values, CLOSEST / native_hz)
     block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])
@@ -221,8 +222,8 @@ def _uneven(signal, native_hz, rate_hz):
 
 
 def _splined(seconds, values, native_hz, rate_hz):
-    """Resamples values at uneven times, which begin at 0, by the method that `_uneven`
-    describes."""
+    """Resamples values by the method that `_uneven` describes. The times of the values are uneven
+    and begin at 0."""
     import scipy.interpolate
 
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))

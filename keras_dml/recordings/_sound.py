@@ -1,7 +1,7 @@
 """Functions that read audio from WAVE and FLAC files.
 
 The library soundfile reads FLAC files. The module reads WAVE files itself, because
-`scipy.io.wavfile` reads neither mu-law nor A-law, nor files whose header does not state the length.
+`scipy.io.wavfile` cannot read mu-law, A-law, or files whose header does not state the length.
 """
 
 import pathlib
@@ -31,9 +31,9 @@ MIXED = (
 SILENT = "Audio channels that are constant were left out."
 DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
 PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # format tags of the header
-# Sizes in the header of a file whose program could not write the true length at the end. Such
-# programs write 0, the largest signed or unsigned integer of 32 bits, or a number that is smaller
-# than this integer by the size of a header.
+# Sizes that a header contains if the recording program could not write the true length after
+# recording. Such programs write 0, the largest signed or unsigned integer of 32 bits, or a number
+# that is smaller than this integer by the size of a header.
 ENDLESS = (range(1), range(0x7FFFFE00, 0x80000001), range(0xFFFFFE00, 0x100000000))
 UNKNOWN_LENGTH = (
     "The header does not state the length of the audio, so the file was read to its end."
@@ -278,8 +278,8 @@ def _decode_wave(data):
 
 
 def _are_chunks(data, start, order):
-    """Returns whether the bytes from `start` to the end are complete chunks, which may follow the
-    samples."""
+    """Returns whether the bytes from `start` to the end are complete chunks. Chunks may follow the
+    samples in a WAVE file."""
     if start >= len(data):
         return start == len(data)
     while start + 8 <= len(data):

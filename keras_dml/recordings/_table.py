@@ -197,8 +197,8 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
 
 
 def _time_columns(table, options, channels):
-    """Finds all time columns, and selects one of them. Returns the index of the selected column, or
-    None without time columns, and the indices of all time columns."""
+    """Finds all time columns, and selects one of them. Returns the index of the selected column and
+    the indices of all time columns. The first result is None if the table has no time columns."""
     if options.time is not None:
         (time,) = indices_of(table.path, table.names, [options.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
@@ -241,7 +241,7 @@ def _is_of_dates(table, i):
 
 def _is_clock(table, i):
     """Returns whether a column of numbers is a clock. The name of a clock contains a word for time,
-    and its unit is known."""
+    and the unit of the clock is known."""
     return _times.is_named_after_time(table.names[i]) and _has_unit(table, i)
 
 
@@ -283,8 +283,8 @@ def _all_channels(table, times):
     """Finds the columns that may be channels.
 
     Returns:
-        Indices of these columns, and a dictionary from the name of each other column to the reason
-        why it is left out.
+        Indices of the possible channels, and a dictionary that maps the name of each remaining
+        column to the reason why the column is left out.
     """
     channels, constant, left_out, times = [], [], {}, {*times}
     counts = collections.Counter(table.names)
@@ -403,9 +403,9 @@ def _seconds(table, i, options, values):
 def _repeats(times, values):
     """Returns a mask of the rows that repeat the previous row.
 
-    A sensor may deliver several samples at the same time, but their values differ. So the function
-    finds repeated rows only if every row with the time of the previous row also has the values of
-    the previous row.
+    A sensor may deliver several samples at the same time, but the values of these samples differ.
+    So the function marks repeated rows only if, in the whole table, every row that has the time of
+    the previous row also has the values of the previous row.
     """
     is_same_time = np.diff(times) == 0
     is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])
@@ -525,8 +525,8 @@ def indices_of(
 def numbered(
     path: pathlib.Path, count: int, wanted: Sequence[str] | None
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Returns the indices and the names of the requested columns of a file that does not name its
-    columns.
+    """Returns the indices and the names of the requested columns. The function is for files that do
+    not name their columns.
 
     Args:
         path: Path of the file, for errors.
@@ -555,7 +555,7 @@ def is_counter(name: str, values: np.ndarray) -> bool:
     """Returns whether a column only rises or only falls, as clocks and counters do.
 
     A few changes may have the opposite sign, because counters restart, and users set clocks. A
-    column of fewer than 8 rows is a counter only if its name is also the name of a counter.
+    column of fewer than 8 rows is a counter only if the column also has the name of a counter.
 
     Args:
         name: Name of the column.
@@ -575,8 +575,8 @@ def is_named_counter(name: str) -> bool:
 
 
 def is_about(name: str) -> bool:
-    """Returns whether the name of a column, such as `confidence`, shows that the column describes
-    the recording."""
+    """Returns whether a column describes the recording and is not a channel, judged by a name such
+    as `confidence`."""
     return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
 
 

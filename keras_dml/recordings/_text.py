@@ -100,7 +100,7 @@ def _read_table(path):
 
 
 class _Present:
-    """Iterable over the cells in a column that are not missing."""
+    """Iterable over those cells of a column that are not missing."""
 
     def __init__(self, column):
         self._column = column
@@ -145,7 +145,7 @@ def _quoted(text):
 
 
 def _read_text(path):
-    """Reads the text of a file, which may be compressed by gzip.
+    """Reads the text of a file. The file may be compressed by gzip.
 
     Args:
         path: Path of a file in UTF-8, UTF-16, UTF-32 or Windows-1252 (Latin-1).

@@ -103,7 +103,8 @@ def agreed(
         source: Part of the file that contains the rate, such as `"its times"`, for errors.
 
     Raises:
-        ValueError: If the two rates differ by more than 2 %, the usual error of clocks.
+        ValueError: If the two rates differ by more than 2 %, because clocks usually have smaller
+            errors.
     """
     if file_hz is None or caller_hz is None:
         return file_hz if caller_hz is None else caller_hz
@@ -145,7 +146,7 @@ def unit_of(name: str) -> float | None:
 
 
 def has_usual_size(times: np.ndarray) -> bool:
-    """Returns whether the size of rising times determines the unit of the times."""
+    """Returns whether the unit of rising times follows from the size of the numbers."""
     times = times[np.isfinite(times)]
     return _is_fast((times - times[0]) * _by_size(times))
 
@@ -196,8 +197,8 @@ def since_first(
 ) -> tuple[np.ndarray, float]:
     """Converts the numbers of a time column to seconds since the first step.
 
-    Some sensors deliver several samples at once and give them the same time. The function spreads
-    rows with the same time evenly up to the next time.
+    Some sensors deliver several samples at once and give these samples the same time. The function
+    spreads rows with the same time evenly up to the next time.
 
     Args:
         path: Path of the file, for errors.
@@ -281,7 +282,7 @@ def evenly_spread(seconds: np.ndarray) -> np.ndarray:
 
 
 def usual_step(seconds: np.ndarray) -> float:
-    """Returns the usual step between rising times. Ignores longer steps, where samples are
+    """Returns the usual step between rising times. Ignores longer steps, at which samples are
     missing."""
     steps = np.diff(seconds)
     return float(steps[steps <= (1 + JITTER) * np.median(steps)].mean())
@@ -315,7 +316,8 @@ def _farthest(seconds):
     """Finds the step that differs most from the mean step.
 
     Returns:
-        Index of the row after this step, length of this step, and mean length of all steps.
+        Index of the row after the found step, length of the found step, and mean length of all
+        steps.
     """
     steps = np.diff(seconds)
     if not len(steps):

@@ -18,8 +18,8 @@ def _prefixed(unit, prefixes, size=1.0):
     return {prefix + unit: size * _PREFIXES[prefix] for prefix in prefixes}
 
 
-# Each dictionary holds the units of one quantity and their sizes, in the spelling that `plain`
-# returns.
+# Each dictionary maps the units of one quantity, in the spelling that `plain` returns, to their
+# sizes.
 QUANTITIES = (
     {
         **_prefixed("g", ("", "m", "u"), STANDARD_GRAVITY),
@@ -125,7 +125,7 @@ def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
 
     Returns:
         `Recording` in the new units, with notes about the conversions. A channel does not change if
-        it has no unit, or if its unit cannot be converted. To find channels that were not
+        the channel has no unit or a unit that cannot be converted. To find channels that were not
         converted, compare the units of the result with `units`.
 
     Raises:
