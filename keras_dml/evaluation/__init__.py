@@ -11,15 +11,15 @@ Three functions compute a threshold for a false accept rate (FAR) that the calle
   given imposter trials. The function does not estimate the FAR for other people.
 - `certificate` also computes a 95 % confidence interval of the FAR for other people.
   `Gallery.calibrate` calls `certificate`.
-- `promise` computes a stricter threshold. On average, the FAR of new people is at most the wanted
-  rate, for any distribution of the scores. `Gallery.calibrate_listening` calls `promise`.
+- `promise` computes a stricter threshold. For any distribution of the scores, the average FAR of
+  new people is at most the wanted rate. `Gallery.calibrate_listening` calls `promise`.
 
 Scores are distances, so smaller is closer. Trials with `score <= threshold` are accepted. To
 evaluate a similarity `S`, pass `-S` as the scores.
 
 The package needs NumPy, SciPy and scikit-learn. Keras is loaded only by `robustness`, by its result
-classes, and by functions whose `distance` is a name from `keras_dml.distances`. A name of this
-package is imported when it is first used.
+classes, and by functions that are called with a distance name from `keras_dml.distances`. A name of
+this package is imported when it is first used.
 """
 
 import lazy_loader

@@ -11,7 +11,7 @@ from keras_dml._arrays import real, refuse_masked
 from keras_dml._typing import ArrayLike
 
 PeopleOfTrials: TypeAlias = Sequence[ArrayLike]
-"""Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The shape of each
+"""Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The shape of each
 array must broadcast to the shape of the scores."""
 
 
@@ -132,8 +132,8 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
 
     Raises:
         TypeError: If the distances are not real numbers, or the ids are invalid (see `ids`).
-        ValueError: If the numbers of ids differ from the shape of the matrix, a distance is not
-            finite, or the matrix is empty.
+        ValueError: If the number of probe ids or of gallery ids does not match the shape of the
+            matrix, a distance is not finite, or the matrix is empty.
     """
     distances = real("`distances`", distances, np.float64)
     probe_ids, gallery_ids = ids("`probe_ids`", probe_ids), ids("`gallery_ids`", gallery_ids)
@@ -155,7 +155,7 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
 
 
 def ids_of_trials(people, shape):
-    """Returns the ids of the two people of each trial as flat arrays.
+    """Returns the ids of the two people in each trial as flat arrays.
 
     Args:
         people: `(probe_ids, claimed_ids)`.
@@ -186,7 +186,7 @@ def ids_of_trials(people, shape):
 
 
 def person_codes(people, genuine, shape):
-    """Numbers all people 0, 1, ... and returns the numbers of the two people of each trial.
+    """Gives people the codes 0, 1, ... and returns the codes of the two people in each trial.
 
     Args:
         people: `(probe_ids, claimed_ids)`, or None.

@@ -22,8 +22,8 @@ class Clustering:
 
     Attributes:
         nmi: Normalized mutual information (NMI). The mutual information is divided by the mean of
-            two entropies, which are the entropy of the classes and the entropy of the clusters. The
-            value is 1 if both entropies are 0.
+            two entropies, one for the classes and one for the clusters. The NMI is 1 if the two
+            entropies are 0.
         f1: Pair-counting F1, 2 TP / (2 TP + FP + FN). A true positive (TP) is a pair of samples
             with the same class and the same cluster. The value is 1 if no pair shares a class or a
             cluster.
@@ -99,10 +99,11 @@ def embedding_clustering(
 ) -> Clustering:
     """Computes NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
-    k-means runs from ten random initializations. The clusters with the smallest sum of squared
-    distances are used. Kim2020 reports NMI and F1, but does not describe its clustering algorithm.
-    Convert SPD matrices to vectors by the matrix logarithm, so that the metrics of models with
-    different losses are comparable.
+    k-means runs from ten random initializations. The run whose clusters have the smallest sum of
+    squared distances is used. Kim2020 reports NMI and F1, but does not describe its clustering
+    algorithm. If embeddings are SPD matrices, convert them to vectors by the matrix logarithm
+    before the call. The metrics are then comparable between models that were trained with different
+    losses.
 
     Args:
         embeddings: Vectors, shape `(samples, features)`.

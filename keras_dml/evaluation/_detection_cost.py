@@ -20,8 +20,8 @@ class DetectionCost:
     """Minimum normalized detection cost (minDCF) of a list of trials.
 
     Attributes:
-        cost: Minimum cost; 0 is best. A trivial system either accepts every trial or rejects every
-            trial. The cost is divided by the cost of the cheaper trivial system.
+        cost: Minimum cost. The best value is 0. A trivial system either accepts every trial or
+            rejects every trial. The cost is divided by the cost of the cheaper trivial system.
         threshold: Smallest threshold with this cost, in units of the scores. The threshold is -inf
             if rejecting every trial costs least.
         prior: Probability that a trial is genuine.
@@ -58,21 +58,22 @@ def detection_cost(
     """Computes the minimum detection cost (minDCF), as reported in speaker verification.
 
     `min_t [C_miss prior FRR(t) + C_fa (1 - prior) FAR(t)] / min(C_miss prior, C_fa (1 - prior))`.
-    The threshold `t` is chosen on the evaluated trials. Expect a higher cost on other trials.
+    The threshold `t` is chosen on the evaluated trials. On other trials, the cost at this threshold
+    is usually higher.
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. For a similarity `S`, pass
-            `-S`.
+            `-S` as the scores.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
         cost_false_accept: Cost of accepting an imposter trial, above 0.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws a random weight for each
             person. If `people` is None, the bootstrap draws a random weight for each trial.
-        bootstrap: Number of replicates for the 95 % confidence interval (see `verification`). With
-            0, no interval is computed. A usual value is 1000. In each replicate, the cost is
-            minimized over all thresholds again.
+        bootstrap: Number of replicates for the 95 % confidence interval (see `verification`). If
+            `bootstrap` is 0, no interval is computed. A usual value is 1000. In each replicate, the
+            cost is minimized over all thresholds again.
 
     Returns:
         `DetectionCost`.
@@ -138,7 +139,8 @@ def bayes_threshold(
 
 
 def _prices(prior, cost_miss, cost_false_accept):
-    """Returns the costs of rejecting all genuine trials and of accepting all imposter trials."""
+    """Returns two costs: for rejecting all genuine trials, and for accepting all imposter
+    trials."""
     prior = number("prior", prior)
     if not 0.0 < prior < 1.0:
         raise ValueError(f"`prior` must be a probability above 0 and below 1. Received {prior!r}.")

@@ -1,4 +1,4 @@
-"""Computes distance matrices whose columns are equal if the gallery entries are equal."""
+"""Computes distance matrices in which equal gallery entries have equal columns."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def distance_matrix_rows(embeddings, gallery, distance):
 
     Returns:
         Function that takes a slice of the queries and returns a new float64 array of shape
-        `(rows, entries)`. The values rank the entries in the same order as the distance. They may
-        be another increasing function of the distance, such as its square.
+        `(rows, entries)`. The values rank the entries in the same order as the distance. The values
+        may be the distance itself or an increasing function of the distance, such as its square.
     """
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)

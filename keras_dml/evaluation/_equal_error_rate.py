@@ -31,7 +31,7 @@ from keras_dml.evaluation._intervals import (
 
 @dataclass(frozen=True)
 class EqualErrorRate:
-    """Equal error rate of a list of trials, with the threshold at this rate.
+    """Equal error rate of a list of trials, and the threshold at which the rate occurs.
 
     Attributes:
         rate: Equal error rate, a fraction.
@@ -57,13 +57,13 @@ def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
     """Computes the error rate at which FAR equals FRR, with linear interpolation.
 
     Each threshold gives a point (FAR, FRR), from (0, 1) at the threshold -inf to (1, 0) at the
-    largest score. The EER is the point with FAR = FRR on the straight lines between these points.
-    Other definitions use the nearest point or the convex hull of the ROC curve. If there are few
-    trials, these definitions give different values.
+    largest score. Straight lines connect these points. The EER is the FAR at the point of the lines
+    where FAR = FRR. Other definitions use the nearest point or the convex hull of the ROC curve. If
+    there are few trials, these definitions give different values.
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. Trials with
-            `score <= threshold` are accepted. For a similarity S pass -S.
+            `score <= threshold` are accepted. For a similarity S, pass -S as the scores.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
 
     Returns:
@@ -130,11 +130,12 @@ def eer_difference(
     draw. People who are difficult for both methods therefore do not widen the interval.
 
     Args:
-        first: Distances of the trials from the first method, any shape. Smaller is closer.
-        second: Distances of the trials from the second method, same shape as `first`. The two
-            methods may use different units.
+        first: Distances that the first method computes for the trials, any shape. Smaller is
+            closer.
+        second: Distances that the second method computes for the same trials, same shape as
+            `first`. The two methods may use different units.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws people. If `people` is None,
             the bootstrap draws trials.
         bootstrap: Number of replicates, at least 1.
@@ -176,7 +177,7 @@ def eer_difference(
 @dataclass(frozen=True)
 class ComparedEer:
     """Equal error rate of a method that is compared with other methods. The confidence intervals
-    come from draws of people and seeds.
+    are computed by a bootstrap that draws people and seeds.
 
     Attributes:
         value: Equal error rate of the method, averaged over its training seeds.
@@ -250,7 +251,7 @@ def eer_comparison(
             have the same shape. A method that does not depend on a seed has one array.
         genuine: Booleans, same shape as each array in `scores`. True if probe and claim are the
             same person.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws people. If `people` is None,
             the bootstrap draws trials.
         bootstrap: Number of replicates, at least 1.
@@ -259,8 +260,8 @@ def eer_comparison(
     Returns:
         `EerComparison`, a dict that maps the name of each method to its `ComparedEer`. The interval
         of an EER is computed as in `verification`, but the bootstrap also draws seeds. The interval
-        of a difference is a percentile bootstrap over people. If neither method makes an error on n
-        people, this interval is -3 / n to 3 / n (rule of three).
+        of a difference is computed by a percentile bootstrap that draws people and seeds. If
+        neither method makes an error on n people, this interval is -3 / n to 3 / n (rule of three).
 
     Raises:
         TypeError: If the trials are invalid (see `verification`).
@@ -302,7 +303,8 @@ def eer_comparison(
 
 
 def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
-    """Returns a dict that maps each method to its mean EERs over drawn seeds, shape `(draws,)`."""
+    """Returns a dict that maps each method to an array `(draws,)`, which holds one EER per
+    bootstrap draw. The EER is averaged over the drawn seeds."""
     curves = {name: [WeightedCurves(run, genuine) for run in runs] for name, runs in scores.items()}
     drawn, rng = {name: [] for name in scores}, np.random.default_rng([seed, 1])
     for weights in replicates(genuine, people=codes, draws=draws, seed=seed):
@@ -316,8 +318,8 @@ def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
 
 
 def _interval_of_rate(runs, genuine, codes, draws, seed):
-    """Computes the confidence interval of the mean EER of several training runs, by drawing people
-    and runs."""
+    """Computes the confidence interval of the EER averaged over several training runs. The
+    bootstrap draws people and runs."""
     ends = [eer_replicates(run, genuine, people=codes, draws=draws, seed=seed) for run in runs]
     drawn_runs = np.random.default_rng([seed, 1]).integers(len(runs), size=(len(runs), draws))
     better, worse = (

@@ -29,7 +29,7 @@ def error_curve(scores, genuine):
 
 
 class WeightedCurves:
-    """Function that computes the error curves of the same trials for many vectors of trial weights.
+    """Function that computes one error curve of the same trials for each vector of trial weights.
 
     A call takes weights of shape `(count, trials)` and returns FAR and TAR, both of shape
     `(count, points)`.
@@ -43,7 +43,7 @@ class WeightedCurves:
         self.order = np.argsort(scores, kind="stable")
         ordered = scores[self.order]
         self.genuine = genuine[self.order]
-        # index of the last trial with each distinct score
+        # for each distinct score, the index of the last trial with this score
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), scores.size - 1)
 
     def __call__(self, weights):
@@ -57,7 +57,8 @@ def weighted_curves(weights, genuine, ends):
         weights: Weights of the trials, shape `(count, trials)`. Trials are sorted by ascending
             score.
         genuine: Booleans of the trials, shape `(trials,)`. Trials are sorted by ascending score.
-        ends: Index of the last trial with each distinct score, shape `(points - 1,)`.
+        ends: For each distinct score, the index of the last trial with this score, shape
+            `(points - 1,)`.
 
     Returns:
         `[far, tar]`, both of shape `(count, points)`.
@@ -92,15 +93,16 @@ def crossing(far, tar):
 def crossing_threshold(thresholds, far, tar, index):
     """Returns the threshold at the equal error rate of one error curve.
 
-    If FAR equals FRR at the point `index`, they are equal at all thresholds up to the next score
-    where the curve changes. The result is the middle of this interval. For example, if genuine and
-    imposter scores do not overlap, it is the middle of the gap between the scores. If FAR differs
-    from FRR at the point `index`, the result is the score of this point.
+    If FAR equals FRR at the point `index`, the two rates are equal at all thresholds up to the next
+    score where the curve changes. The result is the middle of this interval of thresholds. For
+    example, if genuine and imposter scores do not overlap, the result is the middle of the gap
+    between them. If FAR differs from FRR at the point `index`, the result is the score of this
+    point.
 
     Args:
         thresholds, far, tar: Thresholds, false accept rates and true accept rates of an error
             curve, each of shape `(points,)`.
-        index: Index of the first point with FAR >= FRR, which `crossing` returns.
+        index: Index of the first point with FAR >= FRR, as returned by `crossing`.
     """
     behind = far + tar - 1.0 > ON_DIAGONAL
     if behind[index]:

@@ -1,5 +1,5 @@
-"""Computes the accuracy of a classifier on new classes, in few-shot episodes or together with the
-classes used in training."""
+"""Computes the accuracy of a classifier on new classes. The classifier chooses among the classes of
+a few-shot episode, or among the new classes and the classes used in training."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class FewShot:
 
     Attributes:
         mean: Mean accuracy of the episodes, a fraction.
-        half_width: Half the width of the 95 % confidence interval of the mean, which is 1.96 times
-            the sample standard deviation, divided by the square root of the number of episodes. The
-            interval accounts for the random draw of episodes, but not for the choice of test
-            examples.
+        half_width: Half the width of the 95 % confidence interval of the mean. This value is 1.96
+            times the sample standard deviation of `accuracies`, divided by the square root of the
+            number of episodes. The interval accounts for the random draw of episodes, but not for
+            the choice of test examples.
         ways: Number of classes in an episode.
         shots: Number of support examples (examples from which the prototype is computed) per class.
         queries: Number of query examples per class.
@@ -63,14 +63,14 @@ def few_shot(
     episodes: int = 600,
     seed: int = 0,
 ) -> FewShot:
-    """Computes the accuracy in N-way K-shot episodes (Eq. 4 of Monteiro2020 with mean support
-    embeddings).
+    """Computes the accuracy in N-way K-shot episodes. Prototypes are mean support embeddings
+    (Monteiro2020, Eq. 4).
 
     An episode draws `ways` classes. For each class it draws `shots` support examples and `queries`
     query examples, all without replacement. A query is assigned to the class whose mean support
     embedding is most similar. In a tie, the query is assigned to the class that was drawn first.
-    Episode `i` depends only on `seed` and `i`. Calls with the same seed evaluate all methods on the
-    same episodes.
+    Episode `i` depends only on `seed` and `i`. To evaluate several methods on the same episodes,
+    pass the same seed in each call.
 
     Args:
         embeddings: Embeddings of the examples in inference mode, shape `(examples, ...)`.
@@ -124,8 +124,7 @@ def few_shot(
 
 
 def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Computes the mean support embedding of each new class, which is the prototype of the class
-    (Monteiro2020).
+    """Computes the prototype of each new class, which is its mean support embedding (Monteiro2020).
 
     Args:
         embeddings: Embeddings of the support examples in inference mode, shape `(examples, ...)`.
@@ -185,9 +184,10 @@ def generalized_accuracy(
     """Computes the accuracy on new and on old classes, with a classifier that may predict any
     class.
 
-    If a classifier may predict only new classes, its accuracy does not show whether it prefers the
-    old classes, which were used in training. Therefore, studies of generalized few-shot learning
-    and of class-incremental learning report the accuracies that this function computes.
+    The old classes were used in training. If a classifier may predict only new classes, its
+    accuracy does not show whether the classifier would prefer old classes. Therefore, studies of
+    generalized few-shot learning and of class-incremental learning report the accuracies that this
+    function computes.
 
     Args:
         predicted: Predicted class of each example, shape `(examples,)`, chosen among all classes.

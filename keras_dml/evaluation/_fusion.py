@@ -91,9 +91,9 @@ def fuse(
         similarity: Learned similarities `S` of the trials, any shape.
         cosine: Cosines of the same trials, same shape.
         method: `"sum"` is S + cos, as in Table 3 of Monteiro2020. If S varies much more than the
-            cosine, S dominates this sum. `"zscore"` is the sum of two z-scores, which use the means
-            and standard deviations of a development set. `"bounded"` is the mean of sigma(S) and
-            (cos + 1) / 2. This score lies in [0, 1].
+            cosine, S dominates this sum. `"zscore"` is the sum of two z-scores. The means and
+            standard deviations for the z-scores come from a development set. `"bounded"` is the
+            mean of sigma(S) and (cos + 1) / 2. This score lies in [0, 1].
         development: `FusionStatistics` of the development set. Required for `"zscore"`, and invalid
             for other methods.
 

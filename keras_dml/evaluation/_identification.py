@@ -29,8 +29,8 @@ class Identification:
         accuracy: Fraction of the probes that are identified correctly.
         trials: Number of probes.
         people: Number of people enrolled.
-        accuracy_ci95: 95 % confidence interval of `accuracy`. The bootstrap draws the people of the
-            probes. None if no bootstrap was run.
+        accuracy_ci95: 95 % confidence interval of `accuracy`. The bootstrap draws the people to
+            whom the probes belong. None if no bootstrap was run.
     """
 
     accuracy: float
@@ -62,17 +62,19 @@ def identification(
         probe_ids: Person of each probe, shape `(probes,)`. Each person must be enrolled.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
         bootstrap: Number of bootstrap replicates for the 95 % confidence interval (see
-            `verification`). The bootstrap draws the people of the probes. With 0, no interval is
-            computed. A usual value is 1000. The interval is valid for galleries with the same
-            number of people. All replicates use the same enrolled people.
+            `verification`). The bootstrap draws the people to whom the probes belong. If
+            `bootstrap` is 0, no interval is computed. A usual value is 1000. The interval is valid
+            for galleries with the same number of people. All replicates use the same enrolled
+            people.
 
     Returns:
         `Identification`.
 
     Raises:
         TypeError: If `bootstrap` is not a whole number.
-        ValueError: If the numbers of ids differ from the shape of `distances`, a distance is not
-            finite, a probe's person is not enrolled, or `bootstrap` is negative.
+        ValueError: If the number of probe ids or of gallery ids does not match the shape of
+            `distances`, a distance is not finite, a probe's person is not enrolled, or `bootstrap`
+            is negative.
 
     >>> import numpy as np
     >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
@@ -104,7 +106,7 @@ class Imposters:
     Attributes:
         detection: `Verification` of the distances of probes to the nearest enrolled person. Probes
             of enrolled people are the genuine trials. Probes of people who are not enrolled are the
-            imposter trials. For the confidence intervals, the bootstrap draws all people of the
+            imposter trials. The bootstrap for the confidence intervals draws all people who have
             probes.
         misidentification: Among the probes of enrolled people, the fraction whose nearest person is
             somebody else. The AUC does not count misidentification as an error, so report
@@ -141,11 +143,11 @@ def imposters(
 ) -> Imposters:
     """Computes metrics of open-set identification, in which some probes belong to imposters.
 
-    The score of a probe is the distance to the nearest enrolled person. A probe with a score of at
-    most the threshold is accepted as this person (Abdelwahab2019, section 5.2, multiclass
+    The score of a probe is the distance to the nearest enrolled person. If the score is at most the
+    threshold, the probe is accepted as this nearest person (Abdelwahab2019, section 5.2, multiclass
     imposters). As in the paper, the probe of an enrolled person counts as accepted even if it is
-    accepted as another enrolled person. `Imposters.misidentification` is the fraction of probes
-    whose nearest person is another person.
+    accepted as another enrolled person. Among the probes of enrolled people,
+    `Imposters.misidentification` is the fraction whose nearest person is somebody else.
 
     Args:
         distances: Distances of probes to gallery entries, shape `(probes, entries)`. Smaller is
@@ -154,17 +156,18 @@ def imposters(
             the imposters.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
         bootstrap: Number of bootstrap replicates for the 95 % confidence intervals (see
-            `verification`). The bootstrap draws the people of the probes. With 0, no intervals are
-            computed. A usual value is 1000. All replicates use the same enrolled people.
+            `verification`). The bootstrap draws the people to whom the probes belong. If
+            `bootstrap` is 0, no intervals are computed. A usual value is 1000. All replicates use
+            the same enrolled people.
 
     Returns:
         `Imposters`.
 
     Raises:
         TypeError: If `bootstrap` is not a whole number.
-        ValueError: If the numbers of ids differ from the shape of `distances`, a distance is not
-            finite, `bootstrap` is negative, or probes of enrolled people or probes of imposters are
-            missing.
+        ValueError: If the number of probe ids or of gallery ids does not match the shape of
+            `distances`, a distance is not finite, `bootstrap` is negative, or probes of enrolled
+            people or probes of imposters are missing.
 
     >>> import numpy as np
     >>> distances = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])

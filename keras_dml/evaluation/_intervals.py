@@ -2,8 +2,7 @@
 
 A sample of ten to a hundred people rarely includes the few people whom a model confuses most. A
 percentile bootstrap draws only from this sample, so its upper confidence bounds of error rates are
-too low. This module computes intervals of error rates in two steps, which avoid the error of the
-percentile bootstrap:
+too low. This module computes higher bounds in two steps:
 
 - Each replicate gives every person an exponential random weight (Bayesian bootstrap, Rubin1981).
 - Each replicate adds one person. For the upper confidence bound of an error rate, all genuine
@@ -11,7 +10,7 @@ percentile bootstrap:
 
 If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
 of Gaffke2005. If no error occurs, the result is the bound of Clopper1934 (Clopper-Pearson).
-It is not proved that Gaffke's bound has the nominal coverage, and the EER is not a mean. Therefore,
+No proof shows that Gaffke's bound has the nominal coverage, and the EER is not a mean. Therefore,
 `tests/bench/coverage.py --fresh` simulates the coverage in five populations that were not used to
 design the method.
 
@@ -25,7 +24,7 @@ Three functions of this module use other methods:
 - `independent_pairs` estimates the effective number of independent pairs of people, by a jackknife
   that leaves out people. The function uses Satterthwaite's degrees of freedom, as Korn-Graubard
   intervals do.
-- `interval_of_others` computes an interval of the false accept rate of a new group of people.
+- `interval_of_others` computes an interval for the false accept rate in a new group of people.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ RULE_OF_THREE = 3
 # Assumed false accept rate of the added person, as a multiple of the wanted false accept rate. The
 # factor was chosen by the simulations of `tests/bench/coverage.py`.
 FAR_OF_ONE_MORE = 10
-# Among the trials in which the added person claims to be somebody else, this fraction is assumed to
-# be accepted. The threshold is fixed. The coverage is simulated in
+# Assumed fraction of accepted trials among the trials in which the added person claims to be
+# somebody else. The threshold is fixed. The coverage is simulated in
 # `tests/evaluation/test_coverage.py`.
 ACCEPTED_OF_ONE_MORE = 0.5
 
@@ -67,10 +66,10 @@ class WeightedReplicates:
         seed: Seed of the weights.
 
     Attributes:
-        scores: Distances, sorted so that the order of the arguments has no effect.
+        scores: Distances, sorted so that the order in which trials are passed has no effect.
         genuine: Booleans in the order of the attribute `scores`.
-        people: Number of people. If the argument `people` is None, this is the number of genuine
-            trials or the number of imposter trials, whichever is smaller.
+        people: Number of people. If the argument `people` is None, this attribute is the number of
+            genuine trials or of imposter trials, whichever is smaller.
     """
 
     def __init__(self, scores, genuine, *, people, draws, seed):
@@ -137,8 +136,8 @@ def verification_intervals(scores, genuine, *, people, draws, fars, seed):
         people: See `WeightedReplicates`.
         draws: Number of replicates.
         fars: False accept rates at which the TAR is computed. The lower bound of the TAR uses a
-            stricter threshold. Even if one more person is added whose FAR is ten times the wanted
-            rate, the total FAR at this threshold is the wanted rate.
+            stricter threshold. At this threshold, the total FAR is the wanted rate if one person is
+            added who has ten times the wanted FAR.
         seed: Seed of the weights.
 
     Returns:
@@ -183,14 +182,14 @@ def curve_figures(far, tar, fars):
 
 
 def _with_one_more(far, people):
-    """Returns the FAR for the measured people at which the FAR for all people, including one added
-    person, is `far`."""
+    """Returns the FAR that the measured people may have, so that the FAR of all people, including
+    one added person, is `far`."""
     share = min(1.0, 2 * FAR_OF_ONE_MORE * far / (people + 1))  # fraction of the pairs of people
     return max(0.0, (far - share) / (1 - share)) if share < 1 else 0.0
 
 
 def eer_replicates(scores, genuine, *, people, draws, seed):
-    """Computes the equal error rate of each replicate of the Bayesian bootstrap. The arguments are
+    """Computes the equal error rate in each replicate of the Bayesian bootstrap. The arguments are
     the same as in `WeightedReplicates`.
 
     Returns:
@@ -287,8 +286,8 @@ def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
 
 
 def probe_codes(people, genuine):
-    """Returns person codes with which the weights of `WeightedReplicates` depend only on the person
-    of each probe.
+    """Returns person codes for `WeightedReplicates`. With these codes, the weight of a trial
+    depends only on the person of its probe.
 
     Args:
         people: Person of each probe, shape `(trials,)`.
@@ -371,16 +370,15 @@ def rate_without_errors(people, genuine):
 
 
 def independent_pairs(accepted, members, people):
-    """Estimates how many independent pairs of people would make a false accept rate equally
-    certain.
+    """Estimates how many independent pairs of people would give a false accept rate with the same
+    variance.
 
-    The estimated number is the effective number of independent pairs. With the effective number of
-    independent pairs, the false accept rate would have the same variance. The rate p is a mean over
+    The estimate is called the effective number of independent pairs. The rate p is a mean over
     pairs, and pairs share people, so p is a U-statistic (Hoeffding1948). Let R_i be the sum of
     `accepted - p` over the pairs of person i. The jackknife estimate of the variance between people
     is `V = sum(R_i^2) / pairs^2`. V overestimates the variance on average, because variation that
-    is specific to one pair is counted twice, once for each of its people (Efron1981). The rate of
-    `p (1 - p) / V` independent pairs has the variance V.
+    is specific to one pair is counted twice, once for each of its people (Efron1981). A rate over
+    `p (1 - p) / V` independent pairs also has the variance V.
 
     The effective number is reduced if V itself is uncertain because the sample is small (Korn1998,
     Korn-Graubard). The reduction uses `sum(R_i^2)^2 / sum(R_i^4)` degrees of freedom
@@ -411,7 +409,7 @@ def independent_pairs(accepted, members, people):
 
 
 def interval_of_others(accepted, members, people):
-    """Computes a 95 % interval of the false accept rate of a new group with the same number of
+    """Computes a 95 % interval for the false accept rate in a new group with the same number of
     people.
 
     Each replicate gives people random weights, as in the rest of this module, with two differences:

@@ -33,8 +33,9 @@ class NoveltyDetection:
         detection: `Verification` of the novelty scores, with known examples as genuine trials and
             new examples as imposter trials. If a bootstrap was run, `detection` includes 95 %
             confidence intervals of the AUC, the EER, and the TAR at the wanted false accept rate.
-        at_far: `TarAtFar` with the fraction of known examples that are classified as known. At its
-            threshold, at most the wanted fraction of new examples are classified as known.
+        at_far: `TarAtFar` with the fraction of known examples that are classified as known. At the
+            threshold `at_far.threshold`, at most the wanted fraction of new examples are classified
+            as known.
     """
 
     detection: Verification

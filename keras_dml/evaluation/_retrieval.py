@@ -8,7 +8,7 @@ If distances are equal, the ranking is not unique. Each metric is therefore the 
 of the tied entries, with equal weight for each order. In the code, a group is a set of entries with
 equal distances. A group has `size` entries, and `hits` of these entries are relevant. There are
 `before` entries nearer than the group, and `hits_before` of these entries are relevant. The first k
-ranks then include `k - before` entries of the group, which are drawn at random.
+ranks then include `k - before` entries that are drawn at random from the group.
 """
 
 from __future__ import annotations
@@ -161,10 +161,11 @@ def retrieval(
 
     If entries have equal distances, each metric is the mean over all orders of the tied entries,
     computed in closed form. A network that maps all inputs to one point therefore has the same
-    metrics as a random ranking. The k-argmax of Monteiro2020 (Eq. 6) orders tied entries by index,
-    which may improve the metrics if the gallery is sorted by class. The distances `"euclidean"` and
-    `"cosine"` are computed in float64. Distances are computed for a block of queries at a time, so
-    memory grows with the sum of the numbers of queries and entries, not with their product.
+    metrics as a random ranking. The k-argmax of Monteiro2020 (Eq. 6) orders tied entries by index.
+    This order may improve the metrics if the gallery is sorted by class. The distances
+    `"euclidean"` and `"cosine"` are computed in float64. Distances are computed for a block of
+    queries at a time, so memory grows with the sum of the numbers of queries and entries, not with
+    their product.
 
     Args:
         embeddings: Embeddings of the queries, shape `(queries, features)` or another shape that
@@ -288,8 +289,8 @@ def ranking_figures(hits, starts, total, ks):
     Args:
         hits: Booleans, shape `(ranks,)`. A boolean is True if the entry at its rank is relevant.
             The number of ranks is at least `total` and at least the largest value of `ks`.
-        starts: First rank, counted from 0, of each group of tied entries, shape `(groups,)`. The
-            last group is complete.
+        starts: First rank, counted from 0, of each group of tied entries, shape `(groups,)`. `hits`
+            contains all ranks of the last group.
         total: R, the number of relevant entries in the gallery, at least 1.
         ks: Values of K for Recall@K, at most the number of entries.
 
@@ -441,14 +442,14 @@ def _second_stage(embeddings, gallery, stages, within):
     Args:
         embeddings: Queries, shape `(queries, ...)`.
         gallery: Entries, shape `(entries, ...)`. If entries are equal, their similarity is computed
-            only once, so that they tie.
+            only once, so that they are tied.
         stages: `TwoStages`.
         within: Whether the queries are the gallery.
 
     Returns:
-        Function of `(block, ranks, start)`, which are a block of distances, the number of ranks for
-        each query, and the index of the first query. The function yields `(query, entries, starts)`
-        as `ranked_entries` does.
+        Function of `(block, ranks, start)`: a block of distances, the number of ranks for each
+        query, and the index of the first query. The function yields `(query, entries, starts)` as
+        `ranked_entries` does.
     """
     entries, copies = distinct(gallery)
     copies = np.arange(len(gallery)) if copies is None else copies

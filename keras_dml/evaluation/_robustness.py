@@ -93,8 +93,8 @@ class Robustness:
         attack, and a row for the worst case.
 
         Returns:
-            Dict of columns, which are lists: `attack`, `accuracy`, `low`, `high`, `calls`,
-            `seconds` and `not_finite`.
+            Dict that maps the name of each column to a list. The columns are `attack`, `accuracy`,
+            `low`, `high`, `calls`, `seconds` and `not_finite`.
         """
         results = self.attacks.values()
         rows = [
@@ -145,10 +145,10 @@ def robustness(
     in inference mode and do not change the model. A restart attacks only the examples that are
     still classified correctly after all earlier restarts of the same attack.
 
-    If there are only a few attacks, their accuracy overestimates the robust accuracy. For a
-    reliable estimate, combine APGD on the cross-entropy, APGD on the margin from several starts,
-    `TargetedAPGD`, transfer attacks from other heads of the model, and `Square`, which needs no
-    gradients. AutoAttack (Croce2020) is a similar combination.
+    If only a few attacks are run, the accuracy under these attacks overestimates the robust
+    accuracy. For a reliable estimate, combine APGD on the cross-entropy, APGD on the margin from
+    several starts, `TargetedAPGD`, transfer attacks from other heads of the model, and `Square`,
+    which needs no gradients. AutoAttack (Croce2020) is a similar combination.
 
     Args:
         model: A `PrototypicalClassifier`, or a `keras.Model` whose output is logits of shape

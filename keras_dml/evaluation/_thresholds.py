@@ -8,13 +8,14 @@ a wanted FAR. The functions make different statements about the FAR of people ou
   because its Clopper-Pearson interval assumes that trials are independent. `threshold_at_far` needs
   at least 1 / far imposter trials. Use `threshold_at_far` to report the point of a ROC curve at a
   fixed FAR.
-- `certificate` (threshold with a confidence interval over people) computes the same quantile with
-  equal weights for all pairs of people. `certificate` also computes a 95 % interval of the FAR of
-  another group with the same number of people. The function raises an error if the sample of people
-  is too small for the wanted FAR. The smallest allowed FAR follows from the rule of three, with the
-  effective number of independent pairs. The function needs about sqrt(6 / far) people if all pairs
-  of people are independent. The function needs at most 6 / far people if pairs are as dependent as
-  possible. Use `certificate` if the FAR should be the wanted rate on average.
+- `certificate` (threshold with a confidence interval for other people) computes the same quantile
+  of the imposter scores, but gives all pairs of people the same weight. `certificate` also computes
+  a 95 % interval for the FAR in another group with the same number of people. The function raises
+  an error if the sample of people is too small for the wanted FAR. The smallest allowed FAR follows
+  from the rule of three, with the effective number of independent pairs. If all pairs of people are
+  independent, the function needs about `sqrt(6 / far)` people. If pairs are as dependent as
+  possible, the function needs at most `6 / far` people. Use `certificate` if the FAR should be the
+  wanted rate on average.
 - `promise` (conformal threshold) computes a stricter threshold. On average, the FAR of two new
   people is at most the wanted rate, for any distribution of the scores. The threshold is therefore
   distribution-free, but it assumes that people are exchangeable. The function needs about 1 / far
@@ -65,9 +66,9 @@ TAIL_DRAWS, TAIL_SEED = 1000, 0
 # Percentiles of an interval that contains the rate of another group of people. The difference
 # between the rates of two groups has twice the variance of one group's rate.
 PERCENTILES_OF_OTHERS = 100 * norm.cdf(np.sqrt(2) * norm.ppf([0.025, 0.975]))
-# Largest accepted fraction of the trials between a new person and everybody else. This limit is the
-# mean of two fractions. If the new person claims to be somebody else, half of the trials are
-# accepted. If somebody else claims to be the new person, no trial is accepted.
+# Largest accepted fraction of the trials between a new person and everybody else. The limit is the
+# mean of two assumed fractions: 1/2 of the trials in which the new person claims to be somebody
+# else, and 0 of the trials in which somebody else claims to be the new person.
 ACCEPTED_OF_NEW_PERSON = ACCEPTED_OF_ONE_MORE / 2
 
 
@@ -113,8 +114,8 @@ class TarAtFar:
 
     @property
     def measurable(self) -> bool:
-        """True if there are so many imposter trials that a single false accept does not exceed the
-        wanted rate."""
+        """True if a single false accept among the imposter trials does not exceed the wanted
+        rate."""
         return self.imposter >= min_imposters(self.far)
 
     def __str__(self) -> str:
@@ -151,8 +152,8 @@ class FarThreshold:
 
 
 def min_imposters(far):
-    """Returns the smallest number n of imposter trials such that a single false accept, which gives
-    the rate 1 / n, does not exceed `far`."""
+    """Returns the smallest number n of imposter trials for which the rate of a single false accept,
+    1 / n, does not exceed `far`."""
     return math.ceil(1.0 / far - 1e-9)
 
 
@@ -283,7 +284,7 @@ def accept_rates(
         scores: Distances of the trials, any shape. Smaller is closer.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold, in units of the scores.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws a random weight for each
             person. If `people` is None, the bootstrap draws a random weight for each trial.
         bootstrap: Number of replicates, at least 1.
@@ -379,13 +380,13 @@ def best_of_tries(
 ) -> BestOfTries:
     """Computes FAR and TAR at a threshold if a person may try several times.
 
-    A claim is accepted if at least one try is accepted. Several tries therefore raise FAR and TAR.
-    The FAR of three independent tries is nearly three times the FAR of one try. The tries of a
-    claim are different recordings of one person. Let `m` be the number of trials between a probe
-    person and a claimed person, and let `a` be the number of accepted trials among these trials. If
-    `k` of the `m` trials are drawn without replacement, at least one of the k trials is accepted
-    with probability `1 - C(m - a, k) / C(m, k)`. Pairs of people with fewer than k trials are left
-    out.
+    A claim is accepted if at least one try is accepted. Allowing several tries therefore raises
+    both FAR and TAR. The FAR of three independent tries is nearly three times the FAR of one try.
+    The tries of a claim are different recordings of one person. Let `m` be the number of trials
+    between a probe person and a claimed person, and let `a` be the number of accepted trials among
+    these trials. If `k` of the `m` trials are drawn without replacement, at least one of the k
+    trials is accepted with probability `1 - C(m - a, k) / C(m, k)`. Pairs of people with fewer than
+    k trials are left out.
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. Each trial compares a
@@ -393,7 +394,7 @@ def best_of_tries(
             person.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold of a single try, in units of the scores.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial (see
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`).
         tries: Number of tries k, at least 1.
         bootstrap: Number of bootstrap replicates that draw people, for the 95 % confidence
@@ -469,7 +470,7 @@ class ImposterPairs:
 
     Args:
         scores: Distances of imposter trials, any shape. Smaller is closer.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`.
 
     Attributes:
@@ -507,7 +508,7 @@ class ImposterPairs:
 
     @property
     def is_complete(self):
-        """True if any two people have at least one trial with each other."""
+        """True if every two people have at least one trial with each other."""
         return len(self.members) == self.people * (self.people - 1) // 2
 
     @property
@@ -529,8 +530,8 @@ class ImposterPairs:
     def threshold(self, far):
         """Returns the largest observed score that accepts at most the fraction `far` of the trials.
 
-        If more than this fraction of the trials have the smallest score, the result is the largest
-        floating-point number below the smallest score, which accepts no trial.
+        If more than this fraction of the trials have the smallest score, the result accepts no
+        trial. This result is the largest floating-point number below the smallest score.
         """
         order = np.argsort(self.scores, kind="stable")
         scores, accepted = self.scores[order], np.cumsum(self.weights[order])
@@ -547,12 +548,12 @@ class FalseAccepts:
     Attributes:
         threshold: Trials with `score <= threshold` are accepted.
         rate: False accept rate, averaged over pairs of people.
-        ci95: 95 % interval of the false accept rate of another group with the same number of
+        ci95: 95 % interval for the false accept rate in another group with the same number of
             people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Effective number of independent pairs of people. With the effective number of
-            independent pairs, the rate would have the same variance.
+        independent: Effective number of independent pairs of people. The rate over this number of
+            independent pairs would have the same variance as the measured rate.
     """
 
     threshold: float
@@ -585,13 +586,13 @@ def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -
     The interval is computed by a bootstrap that gives people random weights and adds one person
     (see `verification`). For the upper bound, the bootstrap assumes that at least half of the
     trials in which the added person claims to be somebody else are accepted. For the lower bound,
-    it assumes that none of these trials is accepted. An additional false accept never lowers a
-    bound.
+    the bootstrap assumes that none of these trials is accepted. An additional false accept never
+    lowers a bound.
 
     Args:
-        scores: Distances of imposter trials, any shape. Smaller is closer. Pass the trials of each
-            person with each other person, or with each other person in the same group.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+        scores: Distances of imposter trials, any shape. Smaller is closer. Pass trials between
+            every two people, or between every two people of the same group.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`.
         threshold: Threshold, in units of the scores.
 
@@ -668,18 +669,18 @@ def _people_in_words(counts):
 
 @dataclass(frozen=True)
 class Certificate:
-    """Threshold for a false accept rate, with a confidence interval over people.
+    """Threshold for a false accept rate, with a confidence interval for other people.
 
     Attributes:
         far: Wanted false accept rate.
         threshold: Trials with `score <= threshold` are accepted.
-        ci95: 95 % interval of the false accept rate of another group with the same number of
+        ci95: 95 % interval for the false accept rate in another group with the same number of
             people. If the threshold is extrapolated, `ci95` is an interval of the modeled rate,
             from a bootstrap that draws people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Effective number of independent pairs of people. With the effective number of
-            independent pairs, the rate would have the same variance.
+        independent: Effective number of independent pairs of people. The rate over this number of
+            independent pairs would have the same variance as the measured rate.
         method: Text that describes how the threshold was computed. The text is "counted over
             people" for an observed quantile, and names the model if a model of the tail was used.
     """
@@ -728,11 +729,11 @@ class Certificate:
 def certificate(
     scores: ArrayLike, people: PeopleOfTrials, far: float, *, extrapolate: bool = False
 ) -> Certificate:
-    """Computes a threshold for a false accept rate, with a confidence interval over people.
+    """Computes a threshold for a false accept rate, with a confidence interval for other people.
 
     The threshold is a quantile of the imposter scores with equal weights for all pairs of people.
-    The interval of the rate at this threshold is computed as in `false_accepts`. The threshold is
-    chosen from the same scores as the interval. In simulations, the interval still contained the
+    The interval of the rate at this threshold is computed as in `false_accepts`. The threshold and
+    the interval are computed from the same scores. In simulations, the interval still contained the
     rate of another group of the same size (see `tests/evaluation/test_monotone.py`).
 
     Trials that share a person are not independent. The function estimates the effective number N of
@@ -743,19 +744,19 @@ def certificate(
     sample does not support this rate.
 
     Args:
-        scores: Distances of imposter trials, any shape. Smaller is closer. Pass the trials of each
-            person with each other person, or with each other person in the same group.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+        scores: Distances of imposter trials, any shape. Smaller is closer. Pass trials between
+            every two people, or between every two people of the same group.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`.
         far: Wanted false accept rate, above 0 and below 1.
         extrapolate: Whether to extrapolate the threshold if `far` is below the lowest rate that the
             sample supports. `far` may then be as small as a tenth of the lowest supported rate. A
             generalized Pareto distribution is fitted to the lowest tenth of the scores (extreme
-            value theory, as in ISO/IEC 5152:2024). The extrapolated rate is a model, not an
-            observation. In a test with gait and speech data sets, each data set was split into two
-            groups of people. The threshold was computed for one group. The false accept rate of the
-            other group was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the intervals
-            contained this rate.
+            value theory, as in ISO/IEC 5152:2024). The extrapolated rate comes from this model, not
+            from observed trials. In a test with gait and speech data sets, each data set was split
+            into two groups of people. The threshold was computed for one group. The false accept
+            rate of the other group was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the
+            intervals contained this rate.
 
     Returns:
         `Certificate`.
@@ -860,8 +861,8 @@ def fit_tail(scores, weights, start):
 
     Let `x = start - score` be the excess of a score below `start`. The moments `a0 = mean(x)` and
     `a1 = mean(x (1 - F(x)))` give the shape `2 - a0 / (a0 - 2 a1)` and the scale
-    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). The estimates also
-    exist for small samples. For small samples, the likelihood often has no maximum.
+    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). These estimates
+    also exist for small samples, for which the likelihood often has no maximum.
 
     Args:
         scores: Scores, shape `(trials,)`.
@@ -918,11 +919,12 @@ class Promise:
 
     Attributes:
         far: Upper bound for the false match rate of two new people. The rate is averaged over
-            random samples of the people whose trials determine the threshold.
+            random samples of people, and each threshold is computed from the trials of one sample.
         threshold: Trials with `score <= threshold` are accepted.
         rate: Fraction of the sample's imposter trials that are accepted, averaged over pairs of
             people.
-        ci95: 95 % interval of the false match rate of another group with the same number of people.
+        ci95: 95 % interval for the false match rate in another group with the same number of
+            people.
         people: Number of people.
         trials: Number of imposter trials.
     """
@@ -959,9 +961,9 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
 
     As in conformal prediction, the guarantee is distribution-free, which means that it holds for
     any distribution of the scores. The n people of the sample and the two people of a later trial
-    must be exchangeable. The method also assumes an upper limit c for new people. Among all trials
-    between a new person and everybody else, at most the fraction c is accepted. If a threshold
-    accepts the fraction p of the trials between the n people, the rate of two new people is at most
+    must be exchangeable. The method also assumes a limit c for new people: at most the fraction c
+    of the trials between a new person and everybody else is accepted. If a threshold accepts the
+    fraction p of the trials between the n people, the rate of two new people is at most
     `2 (n p + min(1, 2 c)) / (n + 2)` on average. The function returns the largest threshold for
     which the upper bound of the rate is at most `far`.
 
@@ -992,14 +994,14 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
 
     A proof without the assumption about c uses a matrix with one row and one column for each pair.
     An entry of the matrix is the number of people whom two pairs share. The eigenvalues of the
-    matrix are 2 (N - 1) for the mean, N - 2, and 0. Therefore
-    `sum(d_v^2) <= (N - 2) sum(b_e^2) + 2 W^2 / (N - 1)`. With `sum(b_e^2) <= W` this gives the
-    bound `W <= (n + 1) (1 + n p)`.
+    matrix are 2 (N - 1) for the constant vector, and N - 2 and 0 for the other eigenvectors.
+    Therefore `sum(d_v^2) <= (N - 2) sum(b_e^2) + 2 W^2 / (N - 1)`. With `sum(b_e^2) <= W` this
+    gives the bound `W <= (n + 1) (1 + n p)`.
 
     Args:
         scores: Distances of imposter trials, any shape. Smaller is closer. If a recording is scored
-            several times while it is made, pass its smallest distance.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+            repeatedly before it is complete, pass the smallest of these distances.
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`. Every two people must have
             a trial with each other.
         far: False match rate to guarantee, above 0 and below 1.

@@ -162,7 +162,7 @@ def permutation_test(matrix, first, draws):
     Args:
         matrix: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
         first: Booleans, shape `(m + n,)`. A boolean is True if its example is in the first sample.
-        draws: Iterable of blocks of permuted memberships. A block is a boolean array of shape
+        draws: Iterable over blocks of permuted memberships. A block is a boolean array of shape
             `(count, m + n)`.
 
     Returns:
@@ -180,8 +180,8 @@ def _statistic(matrix):
     """Returns a function that takes memberships `(count, m + n)` and returns unbiased MMD^2, shape
     `(count,)`.
 
-    If a permutation leaves a sample with fewer than 2 examples, MMD^2 is set to infinity, which
-    raises the p-value.
+    If a permutation leaves a sample with fewer than 2 examples, MMD^2 is set to infinity. The
+    p-value then rises.
 
     Let the vector u be 1 for examples of the first sample and 0 for other examples, and let K be
     the matrix of similarities without the diagonal. Then `u' K u` is the sum of similarities within

@@ -73,7 +73,7 @@ class Verification:
         roc: `Roc` with a point at the threshold -inf and at every distinct score.
         det: `Det` with the same points.
         intervals: Dict that maps the name of a metric (`"auc"`, `"eer"`, `"tar_at_far_0.01"`) to
-            its 95 % confidence interval. Empty without a bootstrap.
+            its 95 % confidence interval. The dict is empty if no bootstrap was run.
         scores: Distances of the trials, shape `(trials,)`.
         genuine: Booleans, shape `(trials,)`, True if probe and claim are the same person.
     """
@@ -128,14 +128,14 @@ def verification(
 ) -> Verification:
     """Computes AUC, equal error rate, true accept rates, ROC and DET of verification trials.
 
-    All trials are compared with the same threshold (Abdelwahab2019, section 5.2). Trials with
+    The same threshold applies to all trials (Abdelwahab2019, section 5.2). Trials with
     `score <= threshold` are accepted.
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. For a similarity `S`, pass
             `-S`.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
-        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people of each trial. The
+        people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`. If `people` is given, the
             bootstrap draws a random weight for each person, because trials that share a person are
             not independent. If `people` is None, the bootstrap draws a random weight for each
@@ -181,7 +181,7 @@ def verification(
 
 
 def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
-    """Computes the same result as `verification`, without its warning about a low AUC.
+    """Computes the same result as `verification`, but does not warn about a low AUC.
 
     Functions of this package call `verification_figures` for scores that are certainly distances.
     If there are few trials, the AUC may be far below 0.5 by chance.

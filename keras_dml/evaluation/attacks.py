@@ -28,7 +28,8 @@ WEAK_STEP = 1 / 30  # step as a fraction of epsilon in the authors' code for Mon
 MOMENTUM = 0.75  # alpha in Croce2020, Algorithm 1
 ENOUGH_RISES = 0.75  # rho in Croce2020, Eq. 3: fraction of steps that must raise the objective
 FIRST_FRACTION = 0.8  # fraction of the entries in the first square (Andriushchenko2020, L-inf)
-# The fraction is halved after these numbers of squares, if 10,000 squares are tried.
+# After these numbers of squares, the fraction of the entries in a square is halved. The numbers are
+# for a search that tries 10,000 squares.
 HALVED_AFTER = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)
 NO_CHANGE = 1e-7  # a square that changes less has no effect (code of Andriushchenko2020)
 
@@ -46,14 +47,14 @@ class PGD:
     Args:
         epsilon: Largest change of any entry of the input. Monteiro2020 uses 0.3 for MNIST and 8/255
             for CIFAR-10.
-        steps: Number of steps per restart. Monteiro2020 uses 40 and 100 for MNIST and 7 and 20 for
-            CIFAR-10.
+        steps: Number of steps per restart. Monteiro2020 uses 40 or 100 steps for MNIST, and 7 or 20
+            steps for CIFAR-10.
         step_size: Change of an entry per step. The default is `2.5 epsilon / steps`. Even from the
             boundary of the epsilon ball, the steps can then reach every point of the ball.
         restarts: Number of random starts.
         loss: Loss to maximize. `"cross_entropy"` is the cross-entropy. `"margin"` is the largest
             logit of another class minus the logit of the true class. `"dlr"` is the difference of
-            logits ratio, which divides the margin by the gap between the largest and the third
+            logits ratio, that is, the margin divided by the gap between the largest and the third
             largest logit. The gradients of `"margin"` and `"dlr"` do not vanish if the network is
             confident.
         source: Head whose gradients are used, `"sim"`, `"dol"` or `"cosine"` (cosine of embedding
@@ -286,10 +287,10 @@ class SquareAPGD:
     masked gradients.
 
     If a network thresholds pixels, the gradient is zero at most points of the epsilon ball. In a
-    test, APGD on the margin attacked five training images of the model `mnist_proto_sim_at` that a
-    Square Attack with 5,000 queries breaks. From random starts, APGD succeeded in 0 to 2 % of the
-    runs. From the points that a Square Attack reached after 500 queries, APGD succeeded in 8 to
-    100 % of the runs.
+    test, APGD on the margin attacked five training images of the model `mnist_proto_sim_at`. For
+    these five images, a Square Attack with 5,000 queries succeeds. From random starts, APGD
+    succeeded in 0 to 2 % of the runs. From the points that a Square Attack reached after 500
+    queries, APGD succeeded in 8 to 100 % of the runs.
 
     Args:
         epsilon: Largest change of any entry of the input.
@@ -330,8 +331,8 @@ def protocol_paper(epsilon: float, steps: Sequence[int] = (40, 100)) -> tuple[FG
     """Returns the weak attacks that the authors' code for Monteiro2020 uses.
 
     The attacks pass probabilities instead of logits to the loss. The steps are so short that 7
-    steps reach 7/30 of epsilon and 20 steps reach two thirds of epsilon. If you report the results,
-    state that the attacks are weak.
+    steps change an entry by at most 7/30 of epsilon, and 20 steps by at most two thirds of epsilon.
+    If you report the results, state that the attacks are weak.
 
     Args:
         epsilon: Largest change of any entry of the input.
@@ -352,7 +353,7 @@ def _times(restarts):
 
 
 def _traits(attack):
-    """Returns a suffix for the name of an attack, which lists the settings that differ from the
+    """Returns a suffix for an attack's name. The suffix lists the settings that differ from the
     defaults."""
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
@@ -505,8 +506,7 @@ class _Best:
 
 
 def _apgd_checkpoints(steps):
-    """Returns the checkpoints, which are the numbers of steps after which APGD may halve the step
-    size.
+    """Returns the checkpoints: the numbers of steps after which APGD may halve the step size.
 
     The checkpoints follow Croce2020, section 3.
     """
@@ -571,7 +571,7 @@ def _square_search(margins, x, epsilon, queries, rng):
 def _square_side(progress, image):
     """Returns the side length of the square after a given fraction of the queries has been made.
 
-    The square covers a fraction of the image, which is halved according to the schedule of
+    The square covers a fraction of the image. This fraction is halved according to the schedule of
     Andriushchenko2020. For 10,000 queries, the fraction is halved after 10, 50, 200, 500, ...
     squares. For other numbers of queries, the schedule is scaled in proportion.
 

@@ -1,5 +1,5 @@
-"""Computes the metrics of evaluation protocols, which choose trials from the distances between
-recordings.
+"""Computes the metrics of evaluation protocols. A protocol chooses trials from the distances
+between recordings.
 
 `paper_protocol` is the protocol of Abdelwahab2019, and `session_protocol` is a stricter protocol.
 Each function draws enrolled and observed recordings `repetitions` times. Each metric is a mean over
@@ -201,8 +201,8 @@ def score_matrices(distances: ArrayLike, enrollment: Enrollment) -> np.ndarray:
 def verification_trials(
     distances: ArrayLike, enrollments: Sequence[Enrollment], *, n: int = 1
 ) -> Trials:
-    """Returns the verification trials of draws, from which curves, thresholds and confidence
-    intervals can be computed.
+    """Returns the verification trials of several draws. Curves, thresholds and confidence intervals
+    can be computed from the trials.
 
     Args:
         distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
@@ -236,7 +236,8 @@ def mean_and_standard_error(values: Sequence[float]) -> tuple[float, float]:
     Abdelwahab2019 writes "standard deviations" in the text and "standard error" in the tables.
     `mean_and_standard_error` computes the standard error.
     """
-    # `statistics` computes exactly, so equal values have a standard error of 0 instead of 1e-18
+    # the module `statistics` computes exactly, so equal values have a standard error of 0 instead
+    # of 1e-18
     return statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
 
 

@@ -36,8 +36,8 @@ class Enrollment:
     Attributes:
         people: Sorted ids of the people evaluated, shape `(people,)`.
         enrolled: Indices of the enrolled recordings, one array for each person.
-        observed: Indices of the observed recordings, shape `(people, observed)`. If a probe has n
-            recordings, it uses the first n recordings of a row.
+        observed: Indices of the observed recordings, shape `(people, observed)`. A probe with n
+            recordings uses the first n indices of the person's row.
         left_out: Ids of people with too few recordings.
     """
 
@@ -57,7 +57,8 @@ def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
     """Splits people into training, validation and test sets (Abdelwahab2019, section 5.2).
 
     Half of the people, rounded down, are the test set. A fifth of the remaining people, with halves
-    rounded up, is the validation set. The people in neither set are the training set.
+    rounded up, is the validation set. All people outside the test set and the validation set are
+    the training set.
 
     Args:
         subjects: Ids of people in any order, such as the id of the person in each recording.

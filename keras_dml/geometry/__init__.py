@@ -1,5 +1,5 @@
-"""Provides pure functions of tensors, which use `keras.ops` and no state, layers or files. Each
-manifold has its own folder.
+"""Provides pure functions of tensors. The functions use `keras.ops`, and no state, layers or files.
+Each manifold has its own folder.
 
 Distributions (quantile functions):
 
@@ -36,8 +36,8 @@ Vectors and signals:
 - `signals.correlation`: correlations between channels at several time lags
 - `signals.spectrum`: power spectra
 
-All folders use `numerics` (guards, dtypes), `chunks` (blocks of bounded memory) and `weights`
-(weights of means).
+All folders use `numerics` (safe arithmetic and dtypes), `chunks` (computation in blocks that limit
+memory) and `weights` (checked weights of means).
 
 A module is imported when it is first used.
 """

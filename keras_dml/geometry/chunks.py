@@ -58,8 +58,7 @@ def map_rows(
             `(rows, ...)`.
         rows: Number of rows in each block.
         x: Tensor, shape `(n, ...)`.
-        *arguments: Additional arguments, which are passed to `function` with every block and are
-            not split.
+        *arguments: Additional arguments. They are passed whole to `function` with every block.
     """
     # `remat` computes gradients only for arguments, so the function must not capture tensors.
     rematerialized = keras.remat(function)

@@ -10,7 +10,7 @@ def wide(dtype: str) -> str:
     """Returns the dtype for computations. The result is float64 if `dtype` is float64, and
     otherwise float32.
 
-    `keras.backend.result_type` narrows float64 to float32 on JAX.
+    The function does not use `keras.backend.result_type`, which narrows float64 to float32 on JAX.
     """
     return "float64" if keras.backend.standardize_dtype(dtype) == "float64" else "float32"
 
@@ -25,8 +25,8 @@ def at_least_float32(x: Tensor) -> Tensor:
 
 
 def widest(*tensors: Tensor) -> list[Tensor]:
-    """Casts all tensors to the widest of their dtypes, but at least to float32. TensorFlow does not
-    mix dtypes."""
+    """Casts all tensors to the widest of their dtypes, but at least to float32. TensorFlow
+    operations do not accept tensors with different dtypes."""
     tensors = [at_least_float32(tensor) for tensor in tensors]
     dtypes = [wide(tensor.dtype) for tensor in tensors]
     dtype = "float64" if "float64" in dtypes else "float32"
@@ -91,7 +91,7 @@ def root(x: Tensor, p: float) -> Tensor:
 
 
 def nan_unless(valid: Tensor, x: Tensor) -> Tensor:
-    """Replaces invalid entries by NaN, which has no gradient.
+    """Replaces invalid entries by NaN. The replaced entries have no gradient.
 
     The function adds 0 or NaN, and does not use `where`, because tf2onnx converts a `where` to
     `c * x + (1 - c) * y`. If one branch is NaN, the product of 0 and NaN then makes the result NaN.

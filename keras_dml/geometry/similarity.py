@@ -20,12 +20,13 @@ BLOCK_BYTES = 2**22  # size of a block of hidden units that fits the cache (test
 DROPPED_BYTES = 2**24  # size of one block in training with dropout
 GALLERY_BYTES = 2**25  # size of the values of a block of `y` in an eager call
 # XLA is used if all pairs together have at least this many hidden units. A single call then saves
-# the 0.3 s that compiling takes. XLA fuses the maximum and the product, and is six times as fast.
+# the 0.3 s that compiling takes. XLA fuses the maximum and the product into one loop, which is six
+# times as fast.
 FUSED_FROM = 2**29
 
 
 class Perceptron(NamedTuple):
-    """Weights of the perceptron of a learned similarity.
+    """Weights of the perceptron that computes a learned similarity.
 
     Attributes:
         kernels: Kernels of the layers, shapes `(2 features, h_1)`, `(h_1, h_2)`, ..., `(h_l, 1)`.
@@ -101,7 +102,7 @@ def concatenation(
         y: Vectors, shape `(m, features)`, such as prototypes or enrolled embeddings.
         perceptron: A `Perceptron`.
         drop: Function `drop(units, block)` that applies dropout to the last hidden units. `block`
-            is the index of the block of rows of `y`. Default: no dropout.
+            is the index of the current block of rows in `y`. Default: no dropout.
         max_bytes: Largest size of one block of hidden units, in bytes. If `max_bytes` is None, all
             pairs are computed in one block, without a loop.
 

@@ -95,7 +95,7 @@ def _squares_by_product(x, y):
 
 
 def euclidean(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all Euclidean distances. Between equal rows, the distance and its gradient are 0.
+    """Computes all Euclidean distances. For equal rows, the distance and its gradient are 0.
 
     Args:
         x: Vectors, shape `(n, features)`.

@@ -10,7 +10,7 @@ ROUNDING = 1e-12  # rounding error of a probability that is a sum of weights in 
 
 
 def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarray:
-    """Computes the quantile function of a mixture, which is the distribution of all steps in
+    """Computes the quantile function of a mixture. The mixture is the distribution of all steps in
     several segments of a recording.
 
     The distribution function F of the mixture is a weighted mean of the segments' distribution
@@ -19,7 +19,7 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
 
     Args:
         values: Values of each segment's quantile function at the knots, shape
-            `(segments, filters, knots)`, in units of the filters.
+            `(segments, filters, knots)`, in the units of the filters' activations.
         counts: Number of steps of each segment, shape `(segments,)`.
         knots: Ascending knots, shape `(knots,)`.
 
@@ -51,8 +51,8 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
 
 
 def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) -> np.ndarray:
-    """Computes the Wasserstein barycenter, which minimizes a weighted sum of the p-th powers of its
-    distances to the embeddings.
+    """Computes the Wasserstein barycenter: the quantile function for which the weighted sum of the
+    p-th powers of its distances to the embeddings is smallest.
 
     For p = 2 the barycenter is exactly the weighted mean at each knot. For p = 1 the barycenter is
     the weighted median at each knot. Between two knots, the result is exact if no two quantile

@@ -46,13 +46,13 @@ def knots(alpha: Tensor) -> Tensor:
 def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = False) -> Tensor:
     """Computes the empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
 
-    N is the number of valid steps in the recording. The activations `x_[j]` are sorted, and the
-    last one is repeated. With `h = r N` and `j = min(floor(h), N - 1)`, the value is
-    `x_[j] + (h - j)(x_[j+1] - x_[j])`. Gradients flow to `x` through the selected steps, and to `r`
-    through `h`.
+    N is the number of valid steps in the recording. The activations `x_[j]` are in ascending order,
+    followed by a copy of the largest activation. With `h = r N` and `j = min(floor(h), N - 1)`, the
+    value is `x_[j] + (h - j)(x_[j+1] - x_[j])`. Gradients flow to `x` through the selected steps,
+    and to `r` through `h`.
 
     Args:
-        x: Activations, shape `(batch, time, filters)`, in units of the filters.
+        x: Activations, shape `(batch, time, filters)`, each filter in its own unit.
         r: Ascending probabilities in [0, 1], shape `(knots,)`.
         mask: Boolean mask of valid steps, shape `(batch, time)`. By default, all steps are valid.
         on_host: Whether to sort with NumPy on the host. Only TensorFlow supports sorting on the

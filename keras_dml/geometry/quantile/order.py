@@ -12,15 +12,16 @@ WORTH_THREADS = 100_000  # number of values below which starting threads takes l
 
 
 def positions(x: Tensor, ranks: Tensor, on_host: bool = False) -> Tensor:
-    """Finds the time steps of the activations that have given ranks. The result has no gradient.
+    """Finds the time steps at which the activations have the given ranks. The result has no
+    gradient.
 
-    Activations at the returned positions have the same gradient as sorted activations. The backward
-    pass, however, processes only the selected steps.
+    The activations at these positions have the same values and gradient as sorted activations, but
+    the backward pass processes only the selected steps.
 
     Args:
         x: Samples, shape `(batch, filters, time)`.
         ranks: Zero-based ranks, int32, shape `(batch, 1, ranks)`.
-        on_host: Whether to use NumPy's sort in several threads. Only TensorFlow supports it.
+        on_host: Whether to use NumPy's sort in several threads. Only TensorFlow supports this sort.
 
     Returns:
         Positions, int32, shape `(batch, filters, ranks)`.

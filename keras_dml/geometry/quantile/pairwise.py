@@ -1,15 +1,15 @@
 """Computes all 1-Wasserstein distances between two sets, and their gradient, in few passes over
 memory.
 
-The distance between two embeddings is a sum with one term for each segment of each filter. Let u
-and v be the differences between the two embeddings at the ends of a segment. With `q = |u| + |v|`
-and `ratio = (u + v) / q`, the mean absolute difference on the segment is `((u + v) ratio + q) / 4`.
-The formula holds for equal and for opposite signs of u and v. The derivative with respect to u is
-`ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative with respect to v follows if u and v are
-swapped. A compiler fuses several terms into one loop, so that no intermediate values are stored for
-the pairs. The mean absolute difference is homogeneous, so it equals u times its derivative with
-respect to u, plus v times its derivative with respect to v. Therefore, the gradient with respect to
-the knots needs no additional pass over the pairs.
+The distance between two embeddings is a sum with one term for each segment of each filter. Let u be
+the difference between the two embeddings at one end of a segment, and v the difference at the other
+end. With `q = |u| + |v|` and `ratio = (u + v) / q`, the mean absolute difference on the segment is
+`((u + v) ratio + q) / 4`. The formula holds for equal and for opposite signs of u and v. The
+derivative with respect to u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative with
+respect to v follows if u and v are swapped. A compiler fuses several terms into one loop, so that
+no intermediate values are stored for the pairs. The mean absolute difference is homogeneous, so it
+equals u times its derivative with respect to u, plus v times its derivative with respect to v.
+Therefore, the gradient with respect to the knots needs no additional pass over the pairs.
 
 Compiling takes about a second for each new combination of the two set sizes, so sets are padded to
 a few allowed sizes.
@@ -93,8 +93,8 @@ def _gradient_of_one(x, y, width, upstream):
     shape = ops.shape(x)
     x, y = _points(x), _points(y)
     in_left, in_right = _derivatives(x, y, upstream)  # (points - 1, n) each
-    # A common center is subtracted from the values. Without a common center, the contributions of
-    # the two sets would cancel if the values were far from 0.
+    # A common center is subtracted from the values. Otherwise, if the values were far from 0, the
+    # sum of the two sets' contributions would lose digits by cancellation.
     from_center = x - (mean(x, axis=1) + mean(y, axis=1))[:, None] / 2
     in_width = ops.sum(from_center[:-1] * in_left + from_center[1:] * in_right, axis=1)
     in_left, in_right = width[:, None] * in_left, width[:, None] * in_right

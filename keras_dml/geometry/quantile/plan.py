@@ -31,8 +31,8 @@ def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) ->
 
     Returns:
         Non-negative array of shape `(filters, knots - 1)`. The sum of all entries is the distance.
-        Within a filter, contributions are proportional to the segments' contributions to the p-th
-        power of the filter's distance.
+        Within a filter, an entry is proportional to the segment's part of the p-th power of the
+        filter's distance.
 
     Example:
         >>> segment_parts([[0.0, 1.0, 4.0]], [[2.0, 1.0, 3.0]], [0, 0.5, 1])

@@ -1,10 +1,10 @@
 """Computes p-Wasserstein distances between quantile functions that are linear between shared knots
 (Abdelwahab2019, Eqs. 8-12).
 
-Erratum: The first term in Eq. 10 of Abdelwahab2019 contains b, but a is correct (Eq. 12 is
-correct). Eq. 10 also divides by differences of slopes, which are 0 if recordings are identical,
-shifted or constant. The functions of this module therefore use the differences u and v at the ends
-of a segment. `G_p(u, v)` is the integral of `|u + t (v - u)|^p` over t in [0, 1].
+Erratum: The first term in Eq. 10 of Abdelwahab2019 contains b instead of a. Eq. 12 is correct. In
+addition, Eq. 10 divides by differences between slopes. Such a difference is 0 if recordings are
+identical, shifted or constant. The functions of this module therefore use the differences u and v
+at the ends of a segment. `G_p(u, v)` is the integral of `|u + t (v - u)|^p` over t in [0, 1].
 """
 
 import math
@@ -33,7 +33,7 @@ BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/be
 # as long as a few calls.
 FUSED_FROM = 2**22
 # If the slope is smaller than this value, the closed form for a real power p loses digits by
-# cancellation. Four terms of the series have an error of 2e-11.
+# cancellation. The series that replaces the closed form has an error of 2e-11 after four terms.
 SERIES_BELOW = 0.1
 
 
@@ -51,14 +51,15 @@ def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
     infinities is undefined.
 
     Args:
-        x: Values at the knots, shape `(..., filters, knots)`, in units of the filters.
+        x: Values at the knots, shape `(..., filters, knots)`, in the units of the filters'
+            activations.
         y: Values at the same knots, broadcastable to `x`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Non-negative distances, shape `(...)`, in units of the filters. If `x` equals `y`, the
-        distance and its gradient are 0.
+        Non-negative distances, shape `(...)`, in the units of the filters' activations. If `x`
+        equals `y`, the distance and its gradient are 0.
 
     Raises:
         ValueError: If `p` is below 1, because the distance is then not a metric.
@@ -89,11 +90,11 @@ def pairwise(
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
         max_bytes: Largest size of one block of differences, in bytes. About ten blocks of this size
-            exist at a time. If p = 1 and the step is traced or there are many pairs, XLA computes
-            all distances in one pass and stores no differences. TensorFlow on a GPU does not use
-            XLA here. XLA compiles once for each of a few set sizes, which takes about a second. If
-            a SavedModel is traced with XLA, it needs XLA to run. SavedModels that
-            `keras_dml.export` writes do not need XLA.
+            exist at a time. For p = 1, XLA computes all distances in one pass and stores no
+            differences, if the step is traced or if there are many pairs. TensorFlow on a GPU does
+            not use XLA here. XLA compiles the computation once for each of a few set sizes, and
+            each compilation takes about a second. If a SavedModel is traced with XLA, it needs XLA
+            to run. SavedModels that `keras_dml.export` writes do not need XLA.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -133,8 +134,8 @@ def _fused(x, y):
 
 
 def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
-    """Computes bounds of the 1-Wasserstein distance, which are weighted L1 distances between the
-    values at the knots.
+    """Computes lower and upper bounds of the 1-Wasserstein distance from weighted differences
+    between the values at the knots.
 
     With the trapezoid weights c, `upper = sum |c (x - y)|` and
     `lower = max(sum over filters |sum c (x - y)|, upper / 2)`. `upper` is the L1 distance between
@@ -197,9 +198,9 @@ def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
 
 
 def _segment_1(half_sum, half_gap):
-    # Let s be the half sum and g the half gap. For equal signs, s >= g and the mean is s. For
-    # opposite signs, the mean is (s^2 + g^2) / (2 g). If max(s, g) replaces g, the second formula
-    # is correct for all signs.
+    # Let s be `half_sum` and g be `half_gap`. For equal signs of u and v, s >= g and the mean is s.
+    # For opposite signs, the mean is (s^2 + g^2) / (2 g). If max(s, g) replaces g, the second
+    # formula is correct for all signs.
     larger = ops.maximum(half_sum, half_gap)
     return (half_sum * divide(half_sum, larger) + larger) / 2
 

@@ -18,13 +18,13 @@ def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample")
     - `trace_normalized`: `A / trace(A)`. The result does not depend on the unit and the loudness of
       the signal.
     - `oas`, `ledoit_wolf`: `(1 - r) S + r t I`, where t is the mean variance and r is the
-      shrinkage. For `oas`, r is the oracle approximating shrinkage of Chen2010, without the terms
-      in 2 / channels as in scikit-learn and pyRiemann. For `ledoit_wolf`, r is the shrinkage of
-      Ledoit2004. Use shrinkage for short signals.
+      shrinkage. For `oas`, r is the oracle approximating shrinkage of Chen2010, without its terms
+      that contain 2 / channels. Scikit-learn and pyRiemann also omit these terms. For
+      `ledoit_wolf`, r is the shrinkage of Ledoit2004. Use shrinkage for short signals.
 
-    Up to rounding, `covariance(c x)` equals `c^2 covariance(x)`. For `trace_normalized`, it equals
-    `covariance(x)`. In float32, an entry of the matrix is infinite above 3e38 and 0 below 1e-38.
-    Float32 signals must therefore lie between about 1e-18 and 1e17.
+    Up to rounding, `covariance(c x)` equals `c^2 covariance(x)`. For `trace_normalized`,
+    `covariance(c x)` equals `covariance(x)`. In float32, an entry of the matrix is infinite above
+    3e38 and 0 below 1e-38. Float32 signals must therefore lie between about 1e-18 and 1e17.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.

@@ -12,12 +12,12 @@ def power_spectrum(x: Tensor) -> Tensor:
     """Computes squared magnitudes of the discrete Fourier transform, from frequency 0 to half the
     sampling rate.
 
-    A signal with p q samples is written as a matrix with p rows and q columns, with p and q as
+    A signal with p q samples is written as a matrix with p rows and q columns, where p and q are as
     equal as possible. The function transforms the p samples in each column, multiplies the results
     by rotations, and transforms the q samples in each row (Cooley1965). The function uses matrix
-    products because devices have no Fourier transform for lengths that are not powers of two. The
-    converter to 8 bits does not quantize matrices with fewer than 1024 numbers. If a signal has at
-    most 961 samples, all matrices are smaller than this limit.
+    products because devices have no Fourier transform for lengths that are not powers of two. When
+    a model is converted to 8 bits, matrices with fewer than 1024 numbers are not quantized. If a
+    signal has at most 961 samples, all matrices are smaller than this limit.
 
     Args:
         x: Real signals, shape `(..., samples)`, float32 or wider. The number of samples must be

@@ -2,9 +2,9 @@
 float64.
 
 The squared entries of the symmetric matrix sum to the squared distance, so they show how much each
-pair of channels contributes to it. If the two SPD matrices are exchanged, the sign of the result
-changes. If the two SPD matrices are rotated, the result is rotated in the same way. Therefore, the
-contributions do not depend on the basis in which a network represents its channels.
+pair of channels contributes to this sum. If the two SPD matrices are exchanged, the sign of the
+result changes. If the two SPD matrices are rotated, the result is rotated in the same way.
+Therefore, the contributions do not depend on the basis in which a network represents its channels.
 """
 
 import numpy as np

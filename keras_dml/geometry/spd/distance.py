@@ -201,9 +201,9 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
         y: Positive semidefinite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`. The unit of a distance is the square root of the unit of `x`,
-        which is the unit of the signals if `x` holds covariances. A distance is NaN if a matrix is
-        not finite.
+        Distances, shape `(...)`. The unit of a distance is the square root of the unit of `x`. If
+        `x` holds covariances, the distance has the unit of the signals. A distance is NaN if a
+        matrix is not finite.
 
     Raises:
         ValueError: If the matrices are not square or have different sizes.
@@ -230,8 +230,8 @@ def bures_wasserstein_pairwise(
             pairs are computed at once.
 
     Returns:
-        Distances, shape `(n, m)`. `bures_wasserstein` describes the unit, and how indefinite
-        matrices are treated.
+        Distances, shape `(n, m)`. The docstring of `bures_wasserstein` explains the unit and the
+        treatment of indefinite matrices.
 
     Raises:
         ValueError: If the matrices are not square or have different sizes.

@@ -1,5 +1,5 @@
-"""Computes divided differences of functions of one variable, which are exact even if the arguments
-are equal.
+"""Computes divided differences of functions of one variable. The results are exact even if the
+arguments are equal.
 
 The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for all pairs of
 eigenvalues. If two eigenvalues are close, the plain quotient loses digits by cancellation.

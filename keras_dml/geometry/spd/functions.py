@@ -39,9 +39,9 @@ def symmetric(x: Tensor) -> Tensor:
 def log(x: Tensor) -> Tensor:
     """Computes the matrix logarithm.
 
-    The rounding error is machine epsilon times the largest eigenvalue. Smaller eigenvalues are
-    replaced by the rounding error and have derivative 0, so the logarithm of a singular matrix is
-    finite. `rectify_log` takes the lower limit of the eigenvalues as an argument.
+    The rounding error is machine epsilon times the largest eigenvalue. Eigenvalues below the
+    rounding error are replaced by it and have derivative 0, so the logarithm of a singular matrix
+    is finite. `rectify_log` takes the lower limit of the eigenvalues as an argument.
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`. The symmetric part is used.

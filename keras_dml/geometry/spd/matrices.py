@@ -65,8 +65,7 @@ def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def whitening(reference: Tensor) -> Tensor:
-    """Computes the inverse Cholesky factor R of A, which is the lower triangular matrix with
-    `R A R' = I`.
+    """Computes the inverse Cholesky factor of A: the lower triangular matrix R with `R A R' = I`.
 
     The result has no gradient, because distances define their own gradients.
 
@@ -104,8 +103,8 @@ def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
             `condition_limit`).
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`, which are True for
-        positive definite matrices and False for replaced matrices.
+        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`. A boolean is True for a
+        positive definite matrix and False for a replaced matrix.
     """
     finite_x, finite = finite_or_zero(symmetric_part(x))
     values = linalg.eigenvalues(finite_x)
@@ -127,8 +126,7 @@ def nan_unless(finite: Tensor, values: Tensor) -> Tensor:
 
 
 def rounding(values: Tensor, dtype: str | None = None) -> Tensor:
-    """Returns the rounding error of eigenvalues, which is machine epsilon times the largest
-    eigenvalue.
+    """Returns the rounding error of eigenvalues: machine epsilon times the largest eigenvalue.
 
     Args:
         values: Ascending eigenvalues, shape `(..., n)`.

@@ -82,8 +82,8 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 def karcher_mean(
     x: ArrayLike, weights: ArrayLike | None = None, tolerance: float = 1e-9, max_steps: int = 50
 ) -> np.ndarray:
-    """Computes the Karcher mean (Fréchet or Frechet mean), which minimizes a weighted sum of
-    squared affine-invariant distances (Kim2020, Eq. 7).
+    """Computes the Karcher mean (Fréchet or Frechet mean) of SPD matrices. The mean minimizes the
+    weighted sum of squared affine-invariant distances to the matrices (Kim2020, Eq. 7).
 
     The iteration starts at the log-Euclidean mean. Each step is `M <- M^(1/2) exp(s J) M^(1/2)`,
     where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. Half the weighted sum of squared
@@ -101,7 +101,7 @@ def karcher_mean(
             1. Default: equal weights.
         tolerance: Largest allowed affine-invariant distance between the result and the true mean.
         max_steps: Largest number of steps. If the iteration does not reach the tolerance, a warning
-            contains the error.
+            states the remaining error.
 
     Returns:
         NumPy array of shape `(n, n)`, float64.
@@ -117,7 +117,7 @@ def karcher_mean(
     step = last = None
     for count in range(max_steps + 1):
         # The code uses a Cholesky factor instead of the square root of the mean. The iteration is
-        # the same in another orthogonal basis.
+        # then the same, but in another orthogonal basis.
         factor = np.linalg.cholesky(mean)
         inverse = np.linalg.inv(factor)
         tangent, steepest = _tangent(inverse @ x @ inverse.T, weights)

@@ -13,14 +13,15 @@ The backward pass computes the same exact gradients as `spd`, with the eigensolv
 near epsilon, automatic differentiation of the products has an error of up to 2 %, and the
 eigensolver's gradient has an error of 0.4 %.
 
-`tests/geometry/spd/test_polynomial.py` compares entries in float32 with entries in float64, for
-matrices with norm 1 and epsilon 1e-4. The error of rectification is 2e-7. The error of the
-logarithm is 1e-5 for condition numbers up to 1e3, and 1e-4 for condition numbers up to 1e6. If
-matrices are singular or indefinite, the error of the logarithm is 4e-4, because float32 cannot
-represent the rectified eigenvalues more accurately. The errors of rectification and logarithm grow
-with the norm, and these figures hold only for norms below 1e5 epsilon. Under `jax.jit`,
-simplifications by XLA increase the error of the logarithm from 1e-5 to 5e-4 at condition number 10.
-TensorFlow writes the model files for devices, and does not change the order of operations.
+`tests/geometry/spd/test_polynomial.py` measures how much entries in float32 differ from entries in
+float64, for matrices with norm 1 and epsilon 1e-4. For these matrices, the error of an entry is
+2e-7 after rectification. The error of the logarithm is 1e-5 for condition numbers up to 1e3, and
+1e-4 for condition numbers up to 1e6. If matrices are singular or indefinite, the error of the
+logarithm is 4e-4, because float32 cannot represent the rectified eigenvalues more accurately. The
+errors of rectification and logarithm grow with the norm, and these figures hold only for norms
+below 1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm from
+1e-5 to 5e-4 at condition number 10. TensorFlow writes the model files for devices, and does not
+change the order of operations.
 """
 
 import numpy as np
@@ -66,7 +67,8 @@ def log(x: Tensor) -> Tensor:
         x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. A matrix is NaN if `x` is not
+        finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -87,7 +89,7 @@ def sqrt(x: Tensor) -> Tensor:
         x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
-        Square roots, same shape, float32 or wider. NaN if `x` is not finite.
+        Square roots, same shape, float32 or wider. A matrix is NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -104,7 +106,7 @@ def nuclear_norm(x: Tensor) -> Tensor:
     """Computes the sum of the singular values, as in `spd.nuclear_norm`. The sum is computed as the
     inner product of the matrix and its polar factor.
 
-    If a singular value is below 1e-6 times the Frobenius norm, it is underestimated.
+    A singular value below 1e-6 times the Frobenius norm is underestimated.
 
     Args:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
@@ -233,7 +235,7 @@ def _log_near_one(x):
 
 
 def _norm(x):
-    """Computes the Frobenius norm, shape `(..., 1, 1)`, which is at least the largest
+    """Computes the Frobenius norm, shape `(..., 1, 1)`. The norm is at least the largest
     eigenvalue."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
 

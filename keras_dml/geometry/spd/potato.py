@@ -32,7 +32,8 @@ MIN_DISTANCE_FLOAT64 = 1e-12  # the rounding error in float64, for a detector
 MIN_STDDEV = 0.01
 # Smallest standard deviation for a detector in float64, for each scale of the statistics.
 MIN_STDDEV_FLOAT64 = {"geometric": 1e-6, "arithmetic": MIN_DISTANCE_FLOAT64}
-# Rounding error as a fraction of the largest eigenvalue, if the center has condition number 1e3.
+# If the center has condition number 1e3, the rounding error is this fraction of the largest
+# eigenvalue.
 SINGULAR = 1e-13
 MIN_SAMPLES = 2  # the standard deviation of one matrix is undefined
 
@@ -109,9 +110,9 @@ def distances(center: Tensor, x: Tensor) -> Tensor:
 
 
 def z_score(values: Tensor, mean: Tensor, stddev: Tensor, min_stddev: float = MIN_STDDEV) -> Tensor:
-    """Computes `(log d - log mu) / log sigma` (Kim2020, Eq. 6). The distance between a matrix and
-    the center is d. The z-score states by how many standard deviations log d exceeds the mean log
-    mu.
+    """Computes `(log d - log mu) / log sigma` (Kim2020, Eq. 6). In this formula, d is the distance
+    between a matrix and the center. The z-score states by how many standard deviations log d
+    exceeds the mean log mu.
 
     A matrix with a high score is an outlier. If logarithms of distances were normally distributed,
     0.6 % of the matrices of a class would have a score above 2.5.
@@ -197,7 +198,7 @@ def online_step(
 
     Args:
         statistics: `Statistics` of one class, in float64.
-        x: Matrix, shape `(n, n)`, in float64, which may hold NaN or infinity.
+        x: Matrix, shape `(n, n)`, in float64. The matrix may hold NaN or infinity.
         threshold: Upper limit of the score. If the score is at or above the limit, the matrix does
             not change the statistics.
         update_rate: See `update`.
@@ -287,7 +288,8 @@ def _move_centers(center, x, members, fraction):
         x: Positive definite matrices, shape `(batch, n, n)`.
         members: Matrix, shape `(batch, classes)`. An entry is 1 if the sample belongs to the class,
             and 0 otherwise.
-        fraction: Fraction of the mean tangent vector for each class, shape `(classes,)`.
+        fraction: Fraction of the mean tangent vector by which each class's center moves, shape
+            `(classes,)`.
     """
     factor = cholesky(center)
     whitener = ops.einsum("bc,cij->bij", members, inverse_lower(factor))

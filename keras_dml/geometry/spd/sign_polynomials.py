@@ -14,14 +14,14 @@ import numpy as np
 SAMPLES = 4001  # points at which the image of an interval is computed
 NARROW = 0.999  # an interval whose ends have a larger ratio counts as a point
 
-# At the upper end of the interval, the slope of a quintic is below -3. If a value exceeds the
-# interval by an error, this error grows in each step (rarely by a factor of 40). Therefore, the
-# upper end is raised by one per cent before a quintic is fitted.
+# At the upper end of the interval, the slope of a quintic is below -3. If rounding moves a value
+# above the interval, the error grows in each step (rarely by a factor of 40). Therefore, the upper
+# end is raised by one per cent before a quintic is fitted.
 MARGIN = 1.01
 
 # The interval for the fit starts at this fraction of its upper end. If quintics were fitted to the
-# whole interval, they would map the middle of the spectrum to almost 0. There, rounding flips
-# signs, and the result was NaN at condition number 1e3.
+# whole interval, they would map the middle of the spectrum to almost 0. In this part of the
+# spectrum, rounding flips signs, and the result was NaN at condition number 1e3.
 FOLD = 0.2
 FOLD_OF_ROOTS = 0.1
 

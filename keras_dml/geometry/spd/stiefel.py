@@ -1,5 +1,5 @@
-"""Computes orthonormal frames, which are matrices W `(rows, columns)` with `W'W = I` and form the
-Stiefel manifold."""
+"""Computes orthonormal frames. A frame is a matrix W `(rows, columns)` with `W'W = I`, and all
+frames of one shape form the Stiefel manifold."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor

@@ -1,10 +1,10 @@
-"""Speeds up training with TensorFlow by compiled functions, which map small SPD matrices by a
-frame, take logarithms and return vectors.
+"""Speeds up training with TensorFlow by compiled functions. The functions map small SPD matrices by
+a frame, take logarithms and return vectors.
 
 TensorFlow needs a few microseconds for a product or a transpose of small matrices, but up to a
-hundred microseconds to wake the threads of its pool. Therefore, XLA compiles three functions, which
-are the computations before the eigendecomposition, the computations after it, and the backward
-pass. Compilation was measured for 64 matrices of 20 x 20 that are mapped to 10 x 10
+hundred microseconds to wake the threads of its pool. Therefore, XLA compiles three functions: the
+computations before the eigendecomposition, the computations after it, and the backward pass.
+Compilation was measured for 64 matrices of 20 x 20 that are mapped to 10 x 10
 (`tests/bench/spd_layers.py`). Compilation saves a third of the time for the forward and the
 backward pass on two threads. For frames with more rows, TensorFlow's own products are faster.
 """
@@ -91,7 +91,7 @@ def _mapped(x, frame):
 
 def _product(a, b):
     """Computes products of matrices `(..., m, m)`. Small products are computed as sums over the
-    inner axis, which XLA compiles to one loop in one thread."""
+    inner axis, because XLA compiles these sums to one loop in one thread."""
     terms = a.shape[-1]
     if terms > SUMMED:
         return ops.matmul(a, b)
