@@ -1,8 +1,8 @@
 """Measures exported models on people who are not in the training data.
 
 A published model is measured on its test people. If the published model was trained on all people,
-the models of its cross-validation are measured instead, each on the people who are not in its
-training data.
+the models that were trained in cross-validation are measured instead, each on the people it was not
+trained on.
 """
 
 import functools
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def judge_of(model: "keras.Model", card: dict) -> "PublishedJudge | FoldsJudge | None":
-    """Returns the judge that measures files of a model, or None without recordings.
+    """Returns the judge that measures files of a model, or None if there are no recordings.
 
     Args:
         model: Model of the zoo.
@@ -51,7 +51,7 @@ class PublishedJudge:
         self.model, self.measured, self.metric = model, measured, metric
 
     def by_keras(self, distance: distances.Distance | None = None) -> float:
-        """Computes the AUC or accuracy with `distance`, or with the distance of the model."""
+        """Computes the model's AUC with `distance` (default: its own distance), or its accuracy."""
         return quality.by_keras(self.model, self.measured, self.metric, distance)
 
     def by_file(self, path: pathlib.Path, _: str | None) -> float:
@@ -60,7 +60,7 @@ class PublishedJudge:
 
 
 class FoldsJudge:
-    """Judge that measures the AUC of a cross-validation over the trials of all folds.
+    """Judge that measures the AUC of cross-validated models over the trials of all folds.
 
     Args:
         name: Name of a model whose module `evidence` has `over_folds(distances) -> Measurement`.
@@ -71,13 +71,14 @@ class FoldsJudge:
         self.over_folds = importlib.import_module(f"zoo.{name}.evidence").over_folds
 
     def by_keras(self, distance: distances.Distance | None = None) -> float:
-        """Computes the AUC of the models of the folds with `distance` or with their distances."""
+        """Computes the AUC of all folds' models with `distance` (default: their own distances)."""
         return self._auc([_by_keras(fold, distance) for fold in self.folds])
 
     def by_file(self, _: pathlib.Path, quantization: str | None) -> float | None:
-        """Computes the AUC of .tflite files of the models of the folds.
+        """Exports the model of each fold as a .tflite file, and computes the AUC of these files.
 
-        The result is None for int8, because recordings of all people set the ranges of int8 files.
+        The result is None for int8, because the ranges of int8 files are set by recordings of all
+        people, including the test people of a fold.
 
         Args:
             quantization: Type of the weights, as in `keras_dml.export.tflite`.
@@ -105,7 +106,7 @@ def _by_keras(model, distance):
 
 
 def _by_file(path, model, signals):
-    # The file of a model of matrices returns tangent vectors.
+    # If a model takes matrices, its file returns tangent vectors.
     distance = inference.head_distance(model)
     distance = distances.Euclidean() if export.works_on_matrices(model) else distance
     vectors = litert.embed(path, signals)

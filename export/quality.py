@@ -1,10 +1,10 @@
 """Measures how an export changes the accuracy or the AUC of a model.
 
 The measure is the accuracy if the model card has an accuracy, and otherwise the AUC of
-verification. It is measured on test people, or on training people if the card names no test people.
-The recordings come from the data set that the card names. If the recipe `zoo/<name>/train.py` has a
-function `examples(split) -> (inputs, labels)`, this function returns the inputs of the model and
-their labels instead. The labels of a classifier are class ids.
+verification. The measure is computed on test people, or on training people if the card names no
+test people. The recordings come from the data set that the card names. If the recipe
+`zoo/<name>/train.py` has a function `examples(split) -> (inputs, labels)`, this function returns
+the inputs of the model and their labels instead. The labels of a classifier are class ids.
 """
 
 import dataclasses
@@ -37,8 +37,8 @@ class Recordings:
 
     Attributes:
         signals: List of recordings.
-        people: Person of each recording. For a model of motions the motion, and for a classifier
-            the class.
+        people: Person of each recording. If the model recognizes motions or classes instead of
+            people, the array contains the motion or the class of each recording.
         sources: Original recording from which each recording was cut.
     """
 
@@ -48,7 +48,7 @@ class Recordings:
 
 
 def test_recordings(card: dict) -> Recordings | None:
-    """Returns a few recordings per person on which a model is measured, or None without data.
+    """Returns a few recordings per person to measure a model, or None if there is no data.
 
     Args:
         card: Card of the model.
@@ -61,7 +61,7 @@ def test_recordings(card: dict) -> Recordings | None:
 
 
 def calibrating(card: dict) -> list | None:
-    """Returns recordings of training people that set int8 ranges, or None without data.
+    """Returns training recordings that set the int8 ranges, or None if there is no data.
 
     Args:
         card: Card of the model.
@@ -75,13 +75,13 @@ def calibrating(card: dict) -> list | None:
 
 
 def metric_name(card: dict) -> str:
-    """Returns the name of the measure of a card, `"accuracy"` or `"auc"`."""
+    """Returns the measure that a card reports, `"accuracy"` or `"auc"`."""
     kinds = {(row["protocol"], row["metric"]) for row in card["figures"]}
     return "accuracy" if ("classification", "accuracy") in kinds else "auc"
 
 
 def device_distance(model: "keras.Model") -> distances.Distance | None:
-    """Returns the distance that a .tflite file computes, if it is not the distance of the model.
+    """Returns the distance that a .tflite file computes, if the model computes another distance.
 
     Args:
         model: A `keras.Model`.
@@ -100,7 +100,7 @@ def by_keras(
     metric: str,
     distance: distances.Distance | None = None,
 ) -> float:
-    """Computes the AUC or accuracy of a model with `distance`, or with the model's distance."""
+    """Computes a model's AUC with `distance` (default: its own distance), or its accuracy."""
     embeddings = keras_dml.embed(model, measured.signals)
     if metric == "accuracy":
         return accuracy(model.head_scores(embeddings), measured)
@@ -185,7 +185,7 @@ def limited(recordings: Recordings, count: int = MAX_PER_PERSON) -> Recordings:
 
 
 def auc(distance: Callable, embeddings: np.ndarray, measured: Recordings) -> float:
-    """Computes the AUC of verification over all pairs from different original recordings.
+    """Computes the AUC over all pairs of recordings that were cut from different originals.
 
     Args:
         distance: Function that computes the distances between two sets of embeddings.
@@ -219,7 +219,7 @@ def _columns(card, builder):
 
 
 def _parts(record):
-    """Returns windows between the first and the last footstep of a walk, or a whole recording."""
+    """Splits a walk (first to last footstep) into windows, and returns other recordings whole."""
     signal = np.asarray(record["sequence"], np.float32)
     steps = record.get("steps", record.get("left_steps"))
     if steps is None:

@@ -22,17 +22,17 @@ COLUMNS = (
 class Row:
     """Row of the table for one exported file.
 
-    A device may use another distance between embeddings than the model.
+    The distance that a device computes between embeddings may differ from the model's distance.
 
     Attributes:
         model: Name of the model.
         export: `Export`, the measurements of `keras_dml.export`.
-        change: AUC or accuracy of the file, minus the AUC or accuracy of Keras with the distance of
-            the device. None if unknown.
+        change: AUC or accuracy of the file, minus the AUC or accuracy that Keras reaches with the
+            distance of the device. None if unknown.
         measure: `"accuracy"` or `"auc"`, as returned by `quality.metric_name`.
-        of_distance: AUC or accuracy of Keras with the distance of the device, minus the AUC or
-            accuracy of Keras with the distance of the model. None if the two distances are the
-            same.
+        of_distance: AUC or accuracy that Keras reaches with the distance of the device, minus the
+            AUC or accuracy that Keras reaches with the distance of the model. None if the two
+            distances are the same.
     """
 
     model: str
@@ -62,7 +62,7 @@ class Row:
         return number if self.measure == "auc" else f"{number} ({self.measure})"
 
     def card(self) -> dict:
-        """Returns the entry for `exports` of a card."""
+        """Returns the entry that a card stores under `exports`."""
         from keras_dml import training
 
         return training.export_row(self.export, self.measure, self.change, self.of_distance)
@@ -93,7 +93,7 @@ def write_table(rows: list[Row], readme: pathlib.Path = README) -> str:
 
 
 def write_cards(rows: list[Row]) -> None:
-    """Writes the rows whose change is known into the cards of the models."""
+    """Writes all rows with a known change in AUC or accuracy into the cards of the models."""
     from keras_dml import training
     from keras_dml.zoo import catalog, lookup
 

@@ -1,8 +1,8 @@
 """Exports the models of the zoo as SavedModels and measures them.
 
-The script writes folders MODEL_saved_model. It also writes a table into export/README.md with the
-size, the latency, the drift and the change in AUC (for classifiers: in accuracy) of each file. The
-change in AUC needs the recordings, whose location zoo/recordings.py documents.
+The script writes folders MODEL_saved_model. The script also writes a table into export/README.md
+with the size, the latency, the drift and the change in AUC (for classifiers: in accuracy) of each
+file. The change in AUC needs the recordings, whose location zoo/recordings.py documents.
 
 Example: python export/saved_model.py gait_qp_wl
 """

@@ -1,8 +1,9 @@
 """Exports the models of the zoo as TFLite files and measures the effect of each quantization.
 
-The script writes files MODEL_QUANTIZATION.tflite. It also writes a table into export/README.md with
-the size, the latency, the drift and the change in AUC (for classifiers: in accuracy) of each file.
-int8 files and the change in AUC need the recordings, whose location zoo/recordings.py documents.
+The script writes files MODEL_QUANTIZATION.tflite. The script also writes a table into
+export/README.md with the size, the latency, the drift and the change in AUC (for classifiers: in
+accuracy) of each file. int8 files and the change in AUC need the recordings, whose location
+zoo/recordings.py documents.
 
 Example: python export/tflite.py gait_qp_wl --quantization dynamic int8
 """

@@ -29,8 +29,8 @@ def spell_errors(names):
 def spell_messages(names=_options.GALLERY_NAMES):
     """Context manager that rewrites errors and warnings so that arguments are spelled as options.
 
-    Warnings are printed as notes at the end of the block. If the block raises an error, the notes
-    are printed before the error.
+    Warnings are printed as notes at the end of the `with` block. If the block raises an error, the
+    notes are printed before the error.
 
     Args:
         names: As in `spell_errors`.
@@ -58,9 +58,9 @@ def round_score(value):
 
 
 def finite_or_none(value):
-    """Returns a finite number unchanged and None for other values, which JSON cannot express.
+    """Returns a finite number unchanged, and None for infinity or NaN, because JSON lacks them.
 
-    A score is infinite if the recording is nearer to an imposter recording that `reject` stored
-    than to all enrolled recordings of the person.
+    A score is infinite if an imposter recording, stored by `reject`, is nearer to the new recording
+    than all enrolled recordings of the person.
     """
     return value if value is not None and math.isfinite(value) else None

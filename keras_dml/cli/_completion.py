@@ -1,6 +1,6 @@
 """Completes names of models, names of people, and paths in a shell.
 
-Paths are completed here too because Typer completes them in some shells only.
+The module also completes paths, because Typer completes paths in some shells only.
 """
 
 import os

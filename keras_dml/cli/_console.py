@@ -55,8 +55,9 @@ def escape_lines(text):
 def echo(text=""):
     """Prints a text on standard output. The text may contain markup of rich, see `escape`.
 
-    On a terminal, long lines are wrapped. All parts except the first are indented, or marked if
-    they continue a word, so that no part of a long name looks like another line of the output.
+    On a terminal, a long line is split into several lines. Each of these lines except the first is
+    indented, or marked if it continues a word, so that no part of a long name looks like another
+    line of the output.
     """
     if _is_text_hidden:
         return
@@ -199,8 +200,8 @@ def print_file_notes(notes):
 
 @contextlib.contextmanager
 def stage(title, *, spinner=True):
-    """Prints a title before the block. On a terminal, it also prints the block's run time
-    afterward.
+    """Prints a title before the `with` block. On a terminal, the run time of the block is printed
+    after the block.
 
     Args:
         title: Short title.
@@ -219,7 +220,7 @@ def stage(title, *, spinner=True):
 
 @contextlib.contextmanager
 def hide_text(is_hidden):
-    """Suppresses the text output of the block if `is_hidden`, so that only JSON is printed."""
+    """If `is_hidden`, suppresses the text output of the `with` block, for commands with JSON."""
     global _is_text_hidden
     _is_text_hidden = is_hidden
     try:
@@ -230,10 +231,11 @@ def hide_text(is_hidden):
 
 @contextlib.contextmanager
 def stoppable(message):
-    """Prints a message and exits with status 130 if Ctrl-C stops the block.
+    """If Ctrl-C stops the `with` block, prints a message and exits with status 130.
 
     Args:
-        message: Says which files were written and how to resume. Markup is printed literally.
+        message: Text that says which files were written and how to resume. Markup is printed
+            literally.
     """
     try:
         yield

@@ -8,7 +8,7 @@ LEAST = 2  # smallest number of recordings of a person for which the note is pri
 
 
 def earlier_dates(gallery, people):
-    """Returns the set of dates on which each person was enrolled before, `{person: dates}`.
+    """Returns a dict from each person to the set of dates of the person's earlier enrollments.
 
     Args:
         gallery: The open `Gallery`.
@@ -44,7 +44,7 @@ def print_note(days, count):
     """Prints a note if all recordings of a person were made on one day.
 
     Args:
-        days: Dictionary from each person who was recorded on only one day to this day.
+        days: Dictionary `{person: day}` of the people who were recorded on only one day.
         count: Number of people who were enrolled, including people with recordings of several days.
     """
     if not days:

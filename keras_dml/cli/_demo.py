@@ -107,7 +107,7 @@ def copy_walks(card, out):
 
 
 def introduce(name, card):
-    """Prints facts about a model and the source of the recordings."""
+    """Prints facts about a model, and prints where the recordings come from."""
     _console.echo(f"\n[bold]{_console.escape(name)}[/bold]: {_console.escape(card['task'])}")
     _console.echo(
         f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained on "
@@ -161,8 +161,8 @@ def _summarize(claims, identified, threshold, headline):
     """Prints the number of correct decisions, the threshold, and the figures of the model's card.
 
     Returns:
-        Dictionary from each kind of decision to the numbers of correct decisions and of all
-        decisions.
+        Dictionary from each kind of decision to two counts: correct decisions (`right`) and all
+        decisions (`of`).
     """
     kinds = {
         "true claims accepted": [d.accepted for _, who, d in claims if who == d.person],
@@ -195,8 +195,8 @@ def _export(model, out):
     """Writes the TFLite file.
 
     Returns:
-        Tuple of a dictionary with the file's size and drift and a list of paths. The tuple is
-        `(None, [])` if Keras does not use TensorFlow.
+        Tuple of two items: a dictionary that contains the file's size and drift, and a list of
+        paths. The tuple is `(None, [])` if Keras does not use TensorFlow.
     """
     from keras_dml._backend import tensorflow
 

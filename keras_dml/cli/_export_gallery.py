@@ -39,8 +39,8 @@ def write(path, out, quantization, representative, access, *, far, as_json):
         quantization: Quantization of the model, as in `keras_dml.export.tflite`.
         representative: Path of an `.npz` file with recordings that calibrate int8 quantization, or
             None.
-        far: False accept rate of the exported threshold. By default, this is the smallest rate for
-            which the gallery has a threshold.
+        far: False accept rate of the exported threshold. Default: the smallest rate for which the
+            gallery has a threshold.
         access: Keys of an encrypted gallery, an `_options.Access`.
         as_json: Whether to print a JSON object.
     """

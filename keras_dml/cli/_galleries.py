@@ -76,8 +76,8 @@ def decision_requirements(person=None, *, far=None, threshold=None, may_rank=Fal
         person: The claimed person, or None.
         far: False accept rate of the threshold to use, or None.
         threshold: Threshold that replaces the thresholds of the gallery, or None.
-        may_rank: Whether the command can list the nearest people instead of making a decision. It
-            then needs no threshold.
+        may_rank: Whether the command can list the nearest people instead of making a decision. A
+            list of people needs no threshold.
     """
     needs_threshold = threshold is None and not (may_rank and far is None)
     decides_by = "threshold" if needs_threshold else None
@@ -99,7 +99,8 @@ def _format_option(value):
 
 
 class Reader(gallery_files.Reader):
-    """Reads files for a gallery's model. Error messages mention options of the command line.
+    """Reads files for a gallery's model. The error messages name command-line options instead of
+    arguments.
 
     Args:
         gallery: The open `Gallery`.
@@ -120,14 +121,12 @@ class Reader(gallery_files.Reader):
 
     @property
     def unsaid(self):
-        """Sentences about properties, such as units, that the files do not state and nobody
-        checked.
-        """
+        """Sentences about rates and units that were not checked, because no file states them."""
         return tuple(spelled(text, _options.GALLERY_NAMES) for text in super().unsaid)
 
     @property
     def notes(self):
-        """Assumptions about files, as a dictionary from a sentence to a number of files."""
+        """Assumptions about files, a dictionary `{sentence: number of files}`."""
         return {
             spelled(note, _options.GALLERY_NAMES): count for note, count in super().notes.items()
         }
@@ -204,7 +203,7 @@ def check_formats(paths):
 
 
 def read_probe(gallery, names, reading):
-    """Reads files whose recordings were made together, so that they get one common decision.
+    """Reads files whose recordings were made at the same time, for one common decision.
 
     Returns:
         Tuple `(recordings, notes)`. `recordings` are arrays `(time, channels)`, and `notes` is a

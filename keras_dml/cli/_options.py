@@ -234,8 +234,8 @@ GALLERY_NAMES = READING_NAMES | {  # arguments and functions of `keras_dml.galle
 class Reading:
     """Options that say how files of recordings are read.
 
-    If an option is None, the value from the gallery's first enrollment is used. If the gallery
-    stores no value either, the value is read from the file.
+    If an option is None, the value from the gallery's first enrollment is used. If the gallery does
+    not store a value, the value is read from the file.
 
     Attributes:
         channels: Columns of the files, separated by commas. If None, the columns with the names of
@@ -262,8 +262,8 @@ class Access:
     """Keys that open an encrypted gallery.
 
     Attributes:
-        key: Key of the gallery, as in `Gallery`. If None, the key is read from the environment.
-            Without a key there, the gallery is not encrypted.
+        key: Key of the gallery, as in `Gallery`. If None, the key is read from the environment. If
+            the environment has no key, nothing is encrypted.
         keys: File with the keys of the people, as in `Gallery`.
     """
 

@@ -12,7 +12,7 @@ RESULTS = {".png", ".svg", ".csv", ".json", ".tflite"}  # suffixes of files writ
 def create(path):
     """Creates a folder, and checks that result files can be written into the folder.
 
-    If the block fails or is stopped, new folders that are still empty are removed.
+    If the `with` block fails or is stopped, new folders that are still empty are removed.
 
     Args:
         path: Path of the folder, a `pathlib.Path`. Missing parents are created too.

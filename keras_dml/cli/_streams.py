@@ -7,8 +7,8 @@ import sys
 import unicodedata
 
 BROKEN_PIPE = 141  # exit status after writing to a closed pipe, as in shells
-# Replacements for streams whose encoding is not Unicode. Letters lose their accents, and all other
-# characters are escaped.
+# Replacements for characters that the encoding of a stream cannot express. Letters lose their
+# accents, and all other characters are escaped.
 ASCII = {
     "±": "+/-",
     "×": "x",
@@ -55,7 +55,7 @@ def prepare():
 
 @contextlib.contextmanager
 def flush_after(stream):
-    """Flushes a stream after the block, and raises write errors as `Ended` or `Unwritable`.
+    """Flushes a stream after the `with` block, and raises write errors as `Ended` or `Unwritable`.
 
     Raises:
         Ended: If the stream is a pipe and the program that reads the pipe has ended.
@@ -76,8 +76,8 @@ def flush_after(stream):
 def settle(stream):
     """Flushes a stream, or discards its buffer if flushing fails.
 
-    Without this, the interpreter would flush the stream once more at exit and change the exit
-    status.
+    If the buffer were kept, the interpreter would flush the stream once more at exit and change the
+    exit status.
     """
     try:
         stream.flush()
@@ -99,7 +99,8 @@ def escape(text):
 def escape_line(text):
     """Escapes text like `escape`, and also escapes line breaks and tabs.
 
-    Without this, a name with a line break could imitate a line of the command's output.
+    If line breaks were not escaped, a name with a line break could imitate a line of the command's
+    output.
     """
     return escape(text).replace("\n", "\\n").replace("\t", "\\t")
 
@@ -120,8 +121,8 @@ def _escape_char(char):
 def _occupy_descriptors(number):
     """Opens the null device for each unused file descriptor up to `number`.
 
-    Without this, the next opened file could get the descriptor of a standard stream, and errors
-    would be printed into that file.
+    If the descriptor of a standard stream stayed unused, the next opened file could get it, and
+    errors would be printed into that file.
     """
     while (last := os.open(os.devnull, os.O_RDWR)) < number:
         pass

@@ -126,7 +126,7 @@ def _measured(distance, scale):
 
 
 def _verdict(rows, distance):
-    """Returns the decision of the threshold whose rate is nearest to `USUAL`, as text.
+    """Returns a text with the decision by the threshold whose rate is nearest to `USUAL`.
 
     Args:
         rows: Thresholds of the card.
@@ -138,7 +138,7 @@ def _verdict(rows, distance):
 
 
 def _judged(row, distance, scale):
-    """Returns a row of the table that states whether a threshold accepts the distance."""
+    """Returns a table row that says whether a threshold accepts the distance."""
     from keras_dml.zoo import catalog
 
     return (

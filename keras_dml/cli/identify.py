@@ -1,6 +1,4 @@
-"""Implements the command `keras-dml identify GALLERY FILES...`, which finds the person of a
-recording, or a stranger.
-"""
+"""Implements the command `keras-dml identify GALLERY FILES...`, which identifies a person."""
 
 from typing import Annotated
 

@@ -13,10 +13,10 @@ from keras_dml.export import _contract, _flatbuffer, operators, signatures
 from keras_dml.export._quiet import quiet
 
 # An int8 file computes in int8 from the first convolution to the last convolution, and in dense
-# layers. Three parts stay in float, because ranks and quotients need more than 256 values: the
-# layers before the first convolution (int8 would change quiet mel bands by 10 log units), the
-# pooling over time, and the distance. With pooling in int8, distances change by 11 %, and with
-# pooling in float by 2 %.
+# layers. Three parts stay in float: the layers before the first convolution (int8 would change
+# quiet mel bands by 10 log units), the pooling over time, and the distance. The ranks and quotients
+# in these parts need more than the 256 values of int8. Distances change by 11 % if pooling is in
+# int8, and by 2 % if pooling is in float.
 CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 ACTIVATIONS = frozenset({"LEAKY_RELU", "PRELU", "RELU", "RELU6"})
 BETWEEN = (
@@ -38,25 +38,26 @@ BETWEEN = (
 DENSE = "FULLY_CONNECTED"
 # In models that take images, the means over pixels are also in int8, and the embedding is in float.
 OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
-# Fractions of an activation's values that are outside its int8 range at each end. The converter
+# Fractions of activation values that are cut off at each end of the int8 range. The converter
 # itself uses the smallest and largest values on the calibration recordings (fraction 0).
 # Activations have heavy tails: on walks they reach 17 standard deviations. If the 256 int8 values
 # cover this whole range, only 8 of them fall into one standard deviation. We measured two gait
 # encoders of sixteen layers on people who were not in the training data. With fraction 0, the
 # drifts of the two encoders were 0.18 and 0.14, and their AUC changed by -.0060 and -.0034. With
-# fraction 5e-4, their drifts were 0.11 and 0.10, and their AUC changed by +.0001 and -.0001.
-# Fraction 0 is better for a shallow encoder in which the most extreme values matter. So `convert`
-# writes one candidate per fraction, and `tflite` keeps the candidate with the smallest drift.
+# fraction 5e-4, the drifts of the two encoders were 0.11 and 0.10, and their AUC changed by +.0001
+# and -.0001. Fraction 0 is better for a shallow encoder in which the most extreme values matter. So
+# `convert` writes one candidate per fraction, and `tflite` keeps the candidate with the smallest
+# drift.
 FRACTIONS = (0.0, 1e-4, 5e-4, 2e-3)
 MAX_STEPS = 200  # number of time steps of a recording whose activations are sampled
-# Smallest number of elements of a constant that becomes float16. The converter has the same limit
-# for int8 weights.
+# A constant becomes float16 if it has at least this number of elements. The converter has the same
+# limit for int8 weights.
 MIN_ELEMENTS = 1024
 DEQUANTIZE_VERSION = 3  # first version of the operator that reads float16
 
 
 def convert(module, kind, quantization, representative=None, contract=None):
-    """Converts a module to candidates for a .tflite file that has only builtin operators.
+    """Converts a module to one or more .tflite files that have only builtin operators.
 
     Args:
         module: Result of `signatures.for_one`.
@@ -126,7 +127,7 @@ def _int8(folder, names, kind, representative):
 
     class PartialDebugger(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
-            """Skips the debugger's statistics, which fail if the first subgraph has no int8."""
+            """Skips statistics, because computing them fails if the first subgraph has no int8."""
 
     float32_file = pathlib.Path(folder, "float32.tflite")
     float32_file.write_bytes(_converter(folder, names, None).convert())
@@ -189,9 +190,10 @@ def _summary(error):
 def activations(file, signature, kind, recordings, last):
     """Samples values of the encoder's activations while the encoder processes recordings.
 
-    The function leaves out the activations of the last convolution and of later layers. Their int8
-    ranges then keep the smallest and the largest value of each filter, because these two values are
-    knots of a quantile function.
+    The function leaves out the activations of the last convolution and of later layers, so that
+    `narrow` does not change the int8 ranges of these layers. The smallest and the largest value of
+    each filter must remain inside these ranges, because these two values are knots of a quantile
+    function.
 
     Args:
         file: Path of a float32 .tflite file.
@@ -267,10 +269,11 @@ def halve_weights(model):
     """Stores the large float32 constants of a model as float16.
 
     For each of these constants, the file contains an operator that runs once and converts the
-    constant back to float32. This function replaces the float16 option of the converter, which
-    rounds every constant. The converter's option turns a constant of 1e-12 that prevents a division
-    by zero into 0. A distance then becomes NaN, and knots change by 2e-4. Only weights are large
-    enough for float16 to save space.
+    constant back to float32. This function is used instead of the converter's float16 option,
+    because that option rounds every constant. The converter's option turns a constant of 1e-12 that
+    prevents a division by zero into 0. As a result, a distance becomes NaN, and knots of quantile
+    functions change by 2e-4. Weights are the only constants that are large enough for float16 to
+    save space.
 
     Args:
         model: `ModelT` of a float32 file, which the function changes in place.
@@ -297,7 +300,7 @@ def halve_weights(model):
 
 
 def _widen(graph, i, code):
-    """Converts tensor `i` of a graph to float16, and adds a float32 copy for its operators."""
+    """Converts tensor `i` of a graph to float16, and adds a float32 copy that operators read."""
     kinds = _flatbuffer.schema()
     tensor = graph.tensors[i]
     wide = copy.copy(tensor)

@@ -23,11 +23,11 @@ class DeviceModel:
         distance: Name of the distance that `metric` computes between the original embeddings. For a
             model that takes matrices, `metric` is the Euclidean distance between tangent vectors
             and `distance` is `"log_euclidean"`.
-        runs: Encoder that is written to the file. If its inputs are matrices, it uses the
+        runs: Encoder that is written to the file. If the inputs are matrices, this encoder uses the
             polynomial solver.
-        exact: Encoder whose outputs the file must reproduce. If its inputs are matrices, it
-            computes in float64, because an eigendecomposition of singular matrices in float32 is
-            less accurate than the file.
+        exact: Encoder whose outputs the file must reproduce. If the inputs are matrices, this
+            encoder computes in float64, because an eigendecomposition of singular matrices in
+            float32 is less accurate than the file.
         on_matrices: Whether the model has layers on matrices.
     """
 

@@ -1,4 +1,4 @@
-"""Reads the FlatBuffer of a .tflite file as an object, and writes each of its vectors only once.
+"""Reads the FlatBuffer of a .tflite file, and writes it with each vector stored only once.
 
 The converter stores the same short vectors (shapes, zero points) again for every tensor. For every
 intermediate result, the converter also stores a name, which is the path in the source graph, and a
@@ -43,7 +43,7 @@ def write(model):
 
 
 def drop_unread(model):
-    """Removes names of inner tensors and quantization tables without a scale, in place.
+    """Removes the names of inner tensors, and all quantization tables without a scale, in place.
 
     Signatures, inputs and outputs keep their names.
 
@@ -61,10 +61,10 @@ def drop_unread(model):
 
 
 def declare_shapes(model, shapes):
-    """Writes the shapes of the arguments of all signatures into a model, in place.
+    """Writes the argument shapes of all signatures into a model, in place.
 
-    The graphs themselves accept any shape, so that each graph can check the shape of its inputs. A
-    runtime that resizes inputs strictly refuses shapes that differ from the declared shapes.
+    The graphs themselves accept any shape, so that each graph can check the shape of its inputs. If
+    a runtime resizes inputs in strict mode, it refuses shapes that differ from the declared shapes.
 
     Args:
         model: `ModelT`.

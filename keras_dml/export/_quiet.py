@@ -19,10 +19,11 @@ _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 def quiet():
     """Discards the output of the process, including the output of C++ code.
 
-    TensorFlow's converter logs a dozen lines per call that no setting silences. Its calibration
-    also emits warnings about the interpreter that it uses. Errors still raise exceptions. Output
-    streams and filters of warnings belong to the whole process. Therefore the first thread that
-    enters this context silences them, and the last thread that leaves it restores them.
+    TensorFlow's converter logs a dozen lines per call that no setting silences. The calibration by
+    the converter also emits warnings about the interpreter that runs the model. Errors still raise
+    exceptions. Output streams and filters of warnings belong to the whole process. Therefore the
+    first thread that enters this context silences them, and the last thread that leaves it restores
+    them.
     """
     global _writing
     with _lock:
@@ -46,7 +47,7 @@ def _silence():
 
 @contextlib.contextmanager
 def _ignored_warnings():
-    """Adds a warning filter before the block, and removes only this filter after the block.
+    """Adds a warning filter before the `with` block, and removes only this filter afterward.
 
     `warnings.catch_warnings` would restore the whole list of filters, and would undo the changes
     that other threads made in the meantime.

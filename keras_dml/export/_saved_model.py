@@ -40,8 +40,8 @@ def saved_model(
       file. Classes that were used in training get higher similarities than added classes. Therefore
       do not compare similarities of training classes with similarities of added classes.
     - `classify` receives the arguments of `embed`, and returns `scores` (n, classes) for the
-      prototypes of the model. The scores are balanced between classes of training and classes that
-      were added before the export.
+      prototypes of the model. The scores are balanced between the classes of the training and the
+      classes that were added before the export.
 
     `embed` is also the default signature, `serving_default`. The embedding of a recording is NaN if
     the recording holds NaN or infinity, or if its length is outside the contract or longer than the

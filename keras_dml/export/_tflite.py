@@ -59,8 +59,8 @@ def tflite(
       a new file. Classes that were used in training get higher similarities than added classes.
       Therefore do not compare similarities of training classes with similarities of added classes.
     - `classify` receives the arguments of `embed`, and returns `scores` (classes,) for the
-      prototypes of the model. The scores are balanced between classes of training and classes that
-      were added before the export.
+      prototypes of the model. The scores are balanced between the classes of the training and the
+      classes that were added before the export.
 
     If the model takes matrices, the file uses the polynomial solver, because runtimes on devices
     have no eigendecomposition. The weights of the file are float32 with `"auto"` and `"dynamic"`,
@@ -85,8 +85,8 @@ def tflite(
               gives the reason.
             - `"dynamic"`: int8 weights, and activations that are quantized at run time. The file
               has a quarter of the float32 size and is the fastest file on a CPU.
-            - `"float16"`: float16 weights. The file has half of the float32 size, and embeddings
-              differ by about a thousandth.
+            - `"float16"`: float16 weights. The file has half of the float32 size, and its
+              embeddings differ from the float32 embeddings by about 0.1 %.
             - `"int8"`: int8 weights and activations of the encoder, for hardware without floats.
               The layers before the first convolution (normalization, mel bands), the pooling, the
               distance and the similarity stay float. The file is slower than `"dynamic"` on a CPU.

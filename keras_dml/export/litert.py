@@ -1,8 +1,8 @@
 """Runs a .tflite file with LiteRT in a separate process on one thread.
 
-If a file aborts or exhausts memory, only the separate process ends. That process runs this module
-as a script, `litert.py TASK FILE REQUEST.npz ANSWER.npz`. Therefore the module does not import
-other modules of the package.
+If a file aborts or exhausts memory, only the separate process ends. The separate process runs this
+module as a script, `litert.py TASK FILE REQUEST.npz ANSWER.npz`. Therefore the module does not
+import other modules of the package.
 """
 
 import importlib.util

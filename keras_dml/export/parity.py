@@ -23,11 +23,11 @@ class Bounds:
     Attributes:
         embedding: Root mean square (RMS) difference between embeddings, divided by the RMS of
             Keras's embeddings.
-        distance: Largest difference between distances of the same embeddings, divided by the
-            largest distance.
-        similarity: Largest difference between learned similarities of the same embeddings, divided
-            by the largest similarity. The file format rounds the weights of the similarity and the
-            weights of the encoder in the same way.
+        distance: Largest difference between the distances that the file and Keras compute from the
+            same embeddings, divided by the largest distance.
+        similarity: Largest difference between the learned similarities that the file and Keras
+            compute from the same embeddings, divided by the largest similarity. The file format
+            rounds the weights of the similarity and the weights of the encoder in the same way.
     """
 
     embedding: float
@@ -39,9 +39,9 @@ class Bounds:
 # For gait, embeddings differed by 0.0017 (float16), 0.048 (dynamic) and 0.10 (int8), and the AUC
 # changed by at most .001. For comparison, a wrong slice or lost weights give a difference of 1. For
 # LeNets, similarities differed by 8e-7 (float32), 4e-5 (float16), 2e-3 to 6e-3 (dynamic) and 4e-5
-# (int8). A similarity that is computed in int8 differed by 5e-2. Embeddings by discriminant
-# analysis of eye movements with 2,350 steps differ by 4e-5 between float32 and float64, in Keras
-# and in LiteRT. The embeddings of other models differ by 1e-6 between float32 and float64.
+# (int8). A similarity that is computed in int8 differed by 5e-2. Between float32 and float64, most
+# embeddings differ by 1e-6. Discriminant analysis of eye movements (2,350 steps) gives embeddings
+# that differ by 4e-5, in Keras and in LiteRT.
 BOUNDS: dict[str | None, Bounds] = {
     None: Bounds(1e-4, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
@@ -180,7 +180,7 @@ def check_numbers(
 
 
 def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
-    """Adds the degenerate embedding of a distance to embeddings, for a check of distances.
+    """Adds a distance's degenerate embedding to embeddings, so that a check covers it.
 
     The degenerate embedding is the embedding for which the distance is least accurate.
 
@@ -217,7 +217,7 @@ def _degenerate(metric):
 
 
 def _failure(metric, embeddings):
-    """Describes why distances cannot be computed, or returns None if they are finite."""
+    """Describes why distances cannot be computed, or returns None if all distances are finite."""
     try:
         distances = keras.ops.convert_to_numpy(metric(embeddings, embeddings))
     except Exception as error:  # `pairwise` of a user may raise any error of the backend

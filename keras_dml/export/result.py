@@ -20,8 +20,8 @@ class Export:
             time steps. TFLite files run on one thread.
         steps: Number of time steps of the recording that was timed, or number of rows of a matrix.
             If the input is an image, `steps` is None.
-        notes: Sentences that say how the file differs from the request, for example in the type of
-            its weights or because it contains no thresholds.
+        notes: Sentences that say how the file differs from the requested file, for example that its
+            weights have another type or that it contains no thresholds.
     """
 
     path: pathlib.Path

@@ -4,8 +4,8 @@ Every file has the signatures `embed` and `distance`. The file of a `Prototypica
 has `score` and `classify`. `embed` and `classify` receive inputs of the model, which are recordings
 with their lengths, matrices or images (see `keras_dml.inputs`).
 
-Every signature checks its inputs. It returns NaN for an input that violates the input contract of
-the model, and raises an error for a shape that it cannot process.
+Every signature checks its inputs. A signature returns NaN for an input that violates the input
+contract of the model, and raises an error for a shape that the signature cannot process.
 """
 
 import contextlib
@@ -257,7 +257,7 @@ class Limits:
 
 
 def limits(kind: inputs.Signals | inputs.Matrices | inputs.Images) -> Limits | None:
-    """Returns the lengths of recordings that both the contract and the layers of a model accept.
+    """Returns the range of lengths that both the contract and the layers of a model accept.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
@@ -337,7 +337,7 @@ def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
-        compute: Function that receives a batch and a mask or None, and returns a dict of outputs.
+        compute: Function that receives a batch and a mask (or None), and returns a dict of outputs.
         limits: `Limits` of the lengths of recordings, or None if the inputs are matrices or images.
     """
     tf = tensorflow()
@@ -369,7 +369,8 @@ def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
 
 
 def batches(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
-    """Makes a signature that receives recordings padded to one length, matrices or images.
+    """Makes a signature that receives a batch of matrices, images, or recordings padded to one
+    length.
 
     The signature returns NaN for each recording whose length is outside the limits or longer than
     the signal, and for each recording that holds NaN or infinity within its length. The other
@@ -377,7 +378,7 @@ def batches(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
-        compute: Function that receives a batch and a mask or None, and returns a dict of outputs.
+        compute: Function that receives a batch and a mask (or None), and returns a dict of outputs.
         limits: `Limits` of the lengths of recordings, or None if the inputs are matrices or images.
     """
     tf = tensorflow()

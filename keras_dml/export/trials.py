@@ -26,8 +26,9 @@ class Trials:
         recordings: Arrays `(time, channels)`, `(n, n)` or `(height, width, channels)`.
         embeddings: Embeddings that Keras computed for each recording alone, shape
             `(recordings, ...)`.
-        typical: Number of typical recordings, which come first. All later recordings are extreme.
-        timed: Recording with which the latency is measured. This is the longest real recording, or
+        typical: Number of typical recordings. The list begins with these recordings, and all later
+            recordings are extreme.
+        timed: Recording with which the latency is measured. The longest real recording is used, or
             the longest generated recording if no real recordings are given.
     """
 
@@ -45,7 +46,7 @@ def trials(
     Args:
         model: A `keras.Model` with one input of shape `(batch, time, channels)`, `(batch, n, n)` or
             `(batch, height, width, channels)`.
-        real: Real recordings, which come before the generated recordings.
+        real: Real recordings. In the result, the generated recordings follow them.
         only_real: Whether only the real recordings, not the generated noise, count as typical. Use
             True for a file that is calibrated on real recordings, so that its drift is not measured
             on noise.
@@ -98,10 +99,11 @@ def _signals(kind, rng):
 def _statistics(kind):
     """Returns the mean and the standard deviation of each channel, and lengths of recordings.
 
-    The statistics come from the normalization layer of the model. If the number of channels of this
-    layer is not the number of channels of the recordings, the statistics come from the input
-    contract. Audio lengths range from the shortest recording with enough frames to one second, or
-    from one window to three windows.
+    The statistics come from the normalization layer of the model. If the layer and the recordings
+    have different numbers of channels, the statistics come from the input contract. If the model
+    has a `LogMel` layer, the lengths range from the shortest length that gives enough frames to one
+    second, or to three times the shortest length if this is longer than one second. If the model
+    has a `WindowedMean`, the lengths range from one window to three windows.
     """
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
     for layer in kind.model._flatten_layers():

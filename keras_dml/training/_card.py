@@ -98,11 +98,10 @@ def export_row(
     Args:
         exported: The exported file.
         figure: Name of the figure whose change is stored: `"auc"` or `"accuracy"`.
-        change: Figure of the exported file minus the figure of the Keras model. If the change is
-            unknown, `change` is None.
-        by_distance: Part of `change` that comes from the distance, if the exported file and the
-            model compute different distances. If they compute the same distance, `by_distance` is
-            None.
+        change: Figure of the exported file minus the figure of the Keras model, both with the
+            distance of the file. If the change is unknown, `change` is None.
+        by_distance: Figure of the Keras model with the distance of the file, minus its figure with
+            the model's own distance. If the two distances are the same, `by_distance` is None.
     """
     row = {
         "format": exported.format,
@@ -127,7 +126,7 @@ def versions() -> dict[str, str]:
 
 
 def _format_texts(value, facts):
-    """Replaces names of facts in braces by the facts in all texts of a nested structure."""
+    """Replaces the names in braces by their facts, in all texts of a nested structure."""
     if isinstance(value, dict):
         return {key: _format_texts(part, facts) for key, part in value.items()}
     if isinstance(value, list):

@@ -33,7 +33,7 @@ class Optimization:
     Attributes:
         learning_rate: Largest learning rate, at the end of the warm-up.
         warm_up: Number of steps of the warm-up.
-        start: Learning rate of the first step, divided by `learning_rate`.
+        start: Learning rate of the first step, as a fraction of `learning_rate`.
         weight_decay: Decoupled weight decay (AdamW). If None, weights do not decay.
         clip_norm: Largest global norm of the gradient. If None, gradients are not clipped.
         average: Momentum of the exponential moving average (EMA) of the weights. The average
@@ -74,7 +74,7 @@ class Optimization:
 
 
 class Fitted(NamedTuple):
-    """Duration and history of a training, including interrupted runs that were resumed.
+    """Duration and history of a training. Interrupted runs that were resumed are included.
 
     Attributes:
         minutes: Duration of the training in minutes.

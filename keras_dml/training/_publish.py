@@ -50,8 +50,8 @@ def publish(
             The keys `thresholds` and `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`.
             The golden file contains these recordings with their embeddings and is published. Use
-            synthetic recordings (`keras_dml.training.golden`) unless the license and the people
-            allow publication.
+            synthetic recordings (`keras_dml.training.golden`), unless both the license and the
+            recorded people allow the publication of real recordings.
         curves: Path of an image for the page, such as the error curves of `Measurement.save`.
         files: Paths of further files that are copied into the folder.
 
@@ -129,9 +129,7 @@ def update(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def _describe_embedding(model, embedding):
-    """Returns the entry `embedding` of the card with its shape and the name and parameters of the
-    distance.
-    """
+    """Returns the card's entry `embedding`: its shape, and the distance with its parameters."""
     distance = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],

@@ -79,7 +79,7 @@ class Answers:
         return row if self.groups is not None else {**row, "mcnemar_p": _mcnemar(gap)}
 
     def _sums(self, values=None):
-        """Returns the sum of the values and the number of answers of each unit."""
+        """Returns the sum of the values per unit, and the number of answers per unit."""
         groups = np.arange(len(self.right)) if self.groups is None else self.groups
         codes = np.unique(groups, return_inverse=True)[1]
         values = self.right if values is None else values

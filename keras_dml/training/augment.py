@@ -36,14 +36,15 @@ def rotate(
 
 
 def scale(batch: np.ndarray, rng: np.random.Generator, fraction: float) -> np.ndarray:
-    """Multiplies each channel of each row by a random gain of 1 - fraction to 1 + fraction."""
+    """Multiplies each channel of each row by a random gain in [1 - fraction, 1 + fraction]."""
     return batch * rng.uniform(1 - fraction, 1 + fraction, (len(batch), 1, batch.shape[-1]))
 
 
 def add_noise(batch: np.ndarray, rng: np.random.Generator, stddev: ArrayLike) -> np.ndarray:
     """Adds white noise.
 
-    Its `stddev` is a number or has shape `(channels,)`, in the channels' units.
+    The standard deviation `stddev` is a number or an array `(channels,)`, in the units of the
+    channels.
     """
     return batch + rng.normal(size=batch.shape) * stddev
 
@@ -60,8 +61,8 @@ def mix_channels(
     Args:
         batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Standard deviation of the random change that is added to the identity matrix. With 0,
-            the channels stay the same.
+        size: Standard deviation of the random change that is added to the identity matrix. If
+            `size` is 0, the channels do not change.
         together: Probability that one matrix mixes the whole batch.
     """
     channels = batch.shape[-1]
@@ -82,8 +83,8 @@ def filter_pairs(
     Args:
         batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Standard deviation of the random changes of the filter taps. With 0, the signals stay
-            the same.
+        size: Standard deviation of the random changes of the filter taps. If `size` is 0, the
+            signals do not change.
         taps: Length of the filter in steps, an odd number.
     """
     change = rng.normal(size=(len(batch) // 2, taps)) * size

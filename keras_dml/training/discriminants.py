@@ -141,8 +141,8 @@ def discriminant_analysis(
         *scaling: scikit-learn transformers that are applied before the principal components.
 
     Returns:
-        Fitted scikit-learn pipeline. The outputs are in units of the (shrunk) standard deviation
-        within a person. Directions in which the features do not vary come last.
+        Fitted scikit-learn pipeline. One unit of an output is the (shrunk) standard deviation
+        between windows of the same person. Directions in which the features do not vary come last.
     """
     # The full decomposition is used because the solver for many features draws random numbers.
     components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
@@ -167,9 +167,9 @@ def linear_weights(
         count: Number of discriminants, smaller than the number of people.
 
     Returns:
-        Kernel, shape `(features, count)`, and bias, shape `(count,)`. The discriminants are in
-        units of the (shrunk) standard deviation within a person. The weights of features that do
-        not vary are 0.
+        Kernel, shape `(features, count)`, and bias, shape `(count,)`. One unit of a discriminant is
+        the (shrunk) standard deviation between windows of the same person. The weights of features
+        that do not vary are 0.
     """
     varies = features.var(axis=0) > LEAST_VARIANCE
     analysis = discriminant_analysis(features * varies, people, count, StandardScaler())

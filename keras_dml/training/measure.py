@@ -29,7 +29,7 @@ FRACTION_OF_CARDS = 1.0  # all test people are enrolled, because identifying few
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measurement:
-    """Figures of a model, computed by the protocols of the papers, and its verification trials.
+    """Verification trials of a model, and figures that were computed by the papers' protocols.
 
     Attributes:
         figures: Rows of a card's `figures`.
@@ -128,7 +128,7 @@ def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) ->
     Args:
         between: Function that takes a list of recordings and returns the distances between all of
             them.
-        people: Recordings on which the distance was trained.
+        people: `People` with the recordings on which the distance was trained.
 
     Raises:
         ValueError: If the median is not positive, as can happen with negative cosines.
@@ -149,11 +149,11 @@ def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) ->
 def figures(
     distances: np.ndarray, subjects: Sequence[Any], sessions: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """Computes figures by the paper's protocol and by the stricter session protocol, for 1 and for
-    5 observed recordings.
+    """Computes figures by the paper's protocol and by the stricter session protocol, for probes
+    that consist of 1 and of 5 recordings.
 
-    All test people are enrolled. In the stricter protocol, people with fewer than five recordings
-    in their last session are left out of the figures for 5 observed recordings.
+    All test people are enrolled. In the stricter protocol, the figures for probes of 5 recordings
+    leave out people with fewer than five recordings in their last session.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.

@@ -25,8 +25,8 @@ _MEASURED = (
 _LARGER = (
     "The number of independent pairs is estimated for each threshold separately. A stricter "
     "threshold accepts fewer trials, and these few trials show less of the differences between "
-    "people. If two thresholds give different numbers of people for the same FAR, use the larger "
-    "number."
+    "people. If the estimates of the number of people that a FAR needs differ between two "
+    "thresholds, use the larger estimate."
 )
 _CHANGE_OF_DISTANCE = "change_of_distance"
 NO_UNIT = "1"  # unit of channels that are pure numbers
@@ -378,7 +378,7 @@ def _tries(rows):
 
 
 def _certificate(row, unit):
-    """Describes for which false accept rates the people of a card are enough to set a threshold.
+    """Says for which false accept rates a card has enough people to set a threshold.
 
     Args:
         row: Entry of a card's `thresholds` with a `certificate`.
@@ -394,7 +394,7 @@ def _certificate(row, unit):
         f"The threshold for a FAR of {100 * row['far']:g} % was set with the trials of "
         f"{row['people']} {unit}. These trials carry as much information as "
         f"{certificate['independent']:,.0f} independent pairs of {unit}. "
-        f"For the same number of other {unit}, the 95 % confidence interval of the FAR is "
+        f"On another {row['people']} {unit}, the 95 % confidence interval of the FAR is "
         f"{catalog.percents(certificate['ci95'])}. {row['people']} {unit} are enough to set a "
         f"threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
         f"{f' {needed}' if needed else ''}"

@@ -99,7 +99,7 @@ class People:
         return long.select(set(names[counts >= recordings]))
 
     def halves(self, files: Sequence[Hashable] | None = None) -> People:
-        """Divides each person's recordings into two sessions, in the order of their sessions.
+        """Sorts each person's recordings by session, and divides them into two new sessions.
 
         Args:
             files: File of each recording. If a person has several files, all recordings of a file
@@ -115,7 +115,7 @@ class People:
 
 
 def _middle(count, files):
-    """Returns the start of a file that is nearest to the middle, or the middle if there is none."""
+    """Returns the index nearest to the middle at which a file starts, or else the middle."""
     starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
     return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 

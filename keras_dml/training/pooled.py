@@ -68,7 +68,7 @@ def headline(trials: Trials) -> dict[str, Any]:
 
 
 def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike) -> dict[str, Any]:
-    """Computes an entry of a card's `baselines`, which compares another method on the same trials.
+    """Compares the model with another method on the same trials, for a card's `baselines`.
 
     Args:
         trials: Trials of the model.
@@ -117,8 +117,8 @@ def thresholds(
         List of dicts with `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words,
         `enrolled`, `people`, `certificate` (see the function `certificate`), `within` and
         `best_of_tries`. `within` lists, for each confounder, the FAR between people of the same
-        group. `best_of_tries` has the rates if a person may try three times, and is missing if no
-        person has three probes.
+        group. `best_of_tries` contains the error rates for people who may try three times.
+        `best_of_tries` is missing if no person has three probes.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -130,14 +130,15 @@ def carried_thresholds(
     """Computes a card's `thresholds` from trials of a cross-validation.
 
     Args:
-        trials: Trials of a cross-validation. Distances start at 0. The unit is the median distance
-            between two people in the training set of the fold's model.
+        trials: Trials of a cross-validation. The smallest possible distance is 0. The unit is the
+            median distance between two people in the training set of the fold's model.
         unit: Median distance between two people in the training set of the published model.
-        offset: Number that is added to distances of the published model so that they start at 0.
+        offset: Number that is added to distances of the published model so that the smallest
+            possible distance is 0.
         words: Text that explains these thresholds. The card stores the text as `carried`.
 
     Returns:
-        List of dicts with the same keys as the result of `thresholds`, and with `carried`.
+        List of dicts. Each dict has the keys that `thresholds` returns, and the key `carried`.
     """
     rows = thresholds(trials)
     return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
@@ -170,10 +171,11 @@ def certificate(
 
     Returns:
         Dict of `ci95`, `independent`, `strictest` and `people_needed`. `ci95` is the 95 % interval
-        of the rate for the same number of other people. `independent` is the number of independent
-        pairs of people that carry as much information as the trials. `strictest` is the lowest rate
-        that this number of pairs supports. `people_needed` has the smallest and the largest number
-        of people needed for `far` and for `far / 10`, if these rates are lower than `strictest`.
+        of the false accept rate that the threshold has on the same number of other people.
+        `independent` is the number of independent pairs of people that carry as much information as
+        the trials. `strictest` is the lowest rate that this number of pairs supports.
+        `people_needed` has the smallest and the largest number of people needed for `far` and for
+        `far / 10`, if these rates are lower than `strictest`.
     """
     return {
         "ci95": list(map(float, certified.ci95)),

@@ -40,8 +40,8 @@ class Trials:
         enrolled: Number of enrolled recordings of the claimed person. The score is the smallest
             distance to these recordings.
         unit: What `probes` and `claims` contain: `"people"`, or classes such as `"motions"`.
-        layout: `Layout` of all recordings, if scores can be computed again from a distance matrix.
-            Otherwise None.
+        layout: `Layout` of all recordings, from which `with_scores` computes scores if it receives
+            a distance matrix. None if the trials cannot be computed from a distance matrix.
     """
 
     scores: np.ndarray
@@ -105,7 +105,7 @@ def latest_against_earlier(
 
 
 def from_model(model: keras.Model, people: People) -> Trials:
-    """Computes the same trials as `latest_against_earlier`, from recordings and a model.
+    """Computes the same trials as `latest_against_earlier`, but from recordings and a model.
 
     Only the distances that the trials need are computed.
 

@@ -70,13 +70,13 @@ def test_a_threshold_gives_the_supported_rates():
     section = page.thresholds({**card, "thresholds": [row]})
     assert (
         "The threshold for a FAR of 1 % was set with the trials of 36 people. These trials carry "
-        "as much information as 170 independent pairs of people. For the same number of other "
-        "people, the 95 % confidence interval of the FAR is 0.2 to 3.1 %. 36 people are enough "
-        "to set a threshold for a FAR of 1.8 % or more. A threshold for a FAR of 0.1 % "
-        "needs an estimated 134 to 6,000 people."
+        "as much information as 170 independent pairs of people. On another 36 people, the 95 % "
+        "confidence interval of the FAR is 0.2 to 3.1 %. 36 people are enough to set a threshold "
+        "for a FAR of 1.8 % or more. A threshold for a FAR of 0.1 % needs an estimated 134 to "
+        "6,000 people."
     ) in section
     assert "independent pairs" not in page.thresholds(card)
-    assert "use the larger number" not in section
+    assert "use the larger estimate" not in section
     assert "| 0.2 to 3.1 % |" in section and "| 0.5 to 2.0 % |" not in section
     assert "| 0.5 to 2.0 % |" in page.thresholds(card)  # the row has no certificate
 
@@ -96,7 +96,7 @@ def test_two_certificates_explain_which_number_to_use():
     found = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.0176, "people_needed": {}}
     rows = [{**CARD["thresholds"][0], "certificate": found}] * 2
     card = {**CARD, "embedding": {"distance": "euclidean"}, "thresholds": rows}
-    assert "use the larger number" in page.thresholds(card)
+    assert "use the larger estimate" in page.thresholds(card)
 
 
 def test_a_rate_without_errors_has_the_bound_by_the_rule_of_three():

@@ -55,10 +55,10 @@ class Trained:
     Attributes:
         folder: Folder of the model, for `keras_dml.zoo.load`.
         method: Name of the method that the model uses.
-        leaderboard: List with the results of each method as a dict, the best method first. The keys
-            are `method`, `what`, `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the 95 % intervals
-            over people (`eer_ci95` and so on), and `seconds`. The list is empty if there are too
-            few people.
+        leaderboard: List of dicts, each with the results of one method. The best method comes
+            first. The keys are `method`, `what`, `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the
+            95 % intervals over people (`eer_ci95` and so on), and `seconds`. The list is empty if
+            there are too few people.
         card: The card as a dict, as it was written.
         refused: Dict from the name of each recording that was left out to the reason.
         not_exported: Reason why a TFLite file is missing. If all TFLite files are written,
@@ -114,11 +114,11 @@ def train(
     sessions, the last session is compared with the earlier sessions. The best method is then
     trained on all people.
 
-    The headline of the card measures the choice of the method together with its training. With six
-    or more people, the method of each group is chosen by models that were not trained on people of
-    the group. With fewer than four people, the model uses a method without training, and the card
-    gives no error rate. TFLite files are written into the same folder, which needs the extra
-    `edge`.
+    The headline of the card gives error rates that include the effect of choosing the best method.
+    With six or more people, the choice of the method for a group of people depends only on models
+    that were not trained on this group. With fewer than four people, the model uses a method
+    without training, and the card gives no error rate. TFLite files are written into the same
+    folder if the optional packages of the extra `edge` are installed.
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
@@ -143,18 +143,17 @@ def train(
             give the same model.
         seed: Random seed for weights, batches and groups of people.
         resume: Whether to continue an interrupted training in this folder. With the same arguments,
-            the result equals the result of an uninterrupted training. The time limit starts again.
-            If the training of a network had begun before the interruption, its number of steps does
-            not change.
+            the result equals the result of an uninterrupted training. The resumed training again
+            has the full time limit. If the training of a network had begun before the interruption,
+            its number of steps does not change.
         replace: Whether an existing model in the folder may be replaced.
         names: Name of each recording in messages, such as its file.
         files: File of each recording, needed if files were cut into several recordings. Recordings
             from the same file are not compared with each other, unless a person has only one file.
             Default: all recordings come from different files.
         name_people: Whether the card and the page of the model list the names of the people. If
-            False, the card and the page contain numbers instead of names. They then also contain
-            digests, from which `Gallery.calibrate` recognizes people whose recordings were used in
-            training.
+            False, the card and the page contain numbers instead of names, and also digests, from
+            which `Gallery.calibrate` recognizes people whose recordings were used in training.
 
     Returns:
         `Trained`.

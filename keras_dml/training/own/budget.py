@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MEASURED = 4  # number of timed steps after the first step, which also compiles the model
 RESERVE = 0.85  # fraction of the time for training; the rest is for measurements and slower steps
-# limits of the number of steps: more steps overfit if there are few people, and fewer steps learn
-# nothing
+# limits of the number of steps: with more steps, a network overfits if there are few people, and
+# with fewer steps, a network learns nothing
 MOST, FEWEST = 2000, 60
 # number of recent epochs over which the median duration of a step is computed, because the machine
 # may interrupt an epoch
@@ -33,7 +33,7 @@ class TooSlow(RuntimeError):
 
 
 class Budget:
-    """Number of steps of several trainings that share the remaining time.
+    """Time budget that divides the remaining time among several trainings.
 
     If all remaining trainings can finish in time at the recent speed, each training takes the
     planned number of steps. Otherwise the remaining time is divided evenly among the trainings, and
@@ -45,7 +45,8 @@ class Budget:
         start: Seconds that a training takes in addition to its steps.
         step: Seconds per step.
         planned: Number of steps of each training. Default: as many steps as the time allows.
-            Attributes:
+
+    Attributes:
         planned: Number of steps of each training. The number is 0 if the time is too short to learn
             anything.
     """
@@ -104,8 +105,7 @@ class Budget:
         self._in_steps += seconds
 
     def fewer(self, steps: int, done: int, epoch: int) -> int | None:
-        """Returns a smaller number of steps for the running training, or None if the planned number
-        fits.
+        """Returns a smaller number of steps for the running training, or None to keep the number.
 
         Args:
             steps: Number of steps of the training.
@@ -186,7 +186,7 @@ def measured_budget(
         seconds_left: Function that returns the remaining seconds.
         method: The network, a `Method`.
         task: Task of the training.
-        people: Recordings to train on.
+        people: `People` with the recordings to train on.
         trainings: Number of trainings. The last training uses all people.
         planned: See `Budget`.
     """

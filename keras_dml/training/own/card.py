@@ -85,13 +85,13 @@ def rate_support(method: Evaluation) -> dict[str, Any]:
     Args:
         method: Evaluation of the chosen method.
 
-
     Returns:
         Dict of `people`, `independent`, `strictest` and `people_needed`. `independent` is the
         number of independent pairs of people that carry as much information as the trials.
         `strictest` is the lowest false accept rate that these pairs support (rule of three, 95 %).
-        `people_needed` is a dict from each lower rate to the smallest and the largest estimate of
-        the number of people that it needs.
+        `people_needed` is a dict. For each false accept rate below `strictest`, it contains two
+        estimates of the number of people that are needed to support this rate: the smallest and the
+        largest estimate.
     """
     supported = cross_validation.supported_rates(method, FARS[0])
     return {
@@ -186,7 +186,7 @@ def build(
 
 
 def _people(trained):
-    """Returns the card's entries about the people, who are numbered unless names were requested."""
+    """Returns the card's entries about the people, with their names only if requested."""
     names = sorted(set(trained.people.subjects))
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
@@ -194,8 +194,8 @@ def _people(trained):
 def thresholds(trained: TrainedModel) -> dict[str, Any]:
     """Computes the card's `thresholds` and `imposters`.
 
-    The values are computed with the models of the groups and converted to units of the model that
-    was trained on all people.
+    The values are computed with the models of the cross-validation, and then converted to units of
+    the model that was trained on all people.
 
     Args:
         trained: The model with its evaluations.

@@ -35,8 +35,8 @@ def select_usable(
         people: Person of each recording.
         sessions: Session of each recording, or None.
         names: Name of each recording, used in the reasons.
-        usual: `keras_dml.quality.Usual` of the channels, to which this function adds the standard
-            deviations.
+        usual: `keras_dml.quality.Usual` of the channels. The returned `usual` has standard
+            deviations in addition.
 
     Returns:
         Tuple `(people, names, usual, refused)`. `people` is a `People` in which the sessions of
@@ -73,7 +73,7 @@ def select_long(people: People, window: int, names: Sequence[str]) -> tuple[Peop
     """Selects the recordings that are at least as long as a window.
 
     Args:
-        people: Recordings with their people.
+        people: `People` with the recordings.
         window: Number of steps per window.
         names: Name of each recording.
 
@@ -175,7 +175,7 @@ def _natural(session):
 
 
 def summarize(refused: dict[str, str]) -> Message:
-    """Returns the reasons of the first few recordings as a sentence.
+    """Returns a sentence that says why the first few recordings were left out.
 
     Args:
         refused: Dict from the name of each recording that was left out to the reason.

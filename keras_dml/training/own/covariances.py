@@ -74,7 +74,7 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
 
     Args:
         task: Task of the training.
-        people: Recordings that the discriminants are fitted to.
+        people: `People` with the recordings that the discriminants are fitted to.
     """
     windows = task.to_fit(people)
     return discriminants.discriminant_model(
@@ -87,7 +87,7 @@ def spdnet_rpl(task: Task, people: People, steps: int) -> Learner:
 
     Args:
         task: Task of the training.
-        people: Recordings to train on.
+        people: `People` with the recordings to train on.
         steps: Number of training steps.
     """
     channels = len(task.channels)

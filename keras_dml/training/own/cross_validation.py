@@ -52,12 +52,13 @@ class Evaluation:
 
     Attributes:
         method: `keras_dml.training.own.methods.Method`.
-        parts: `Trials` of each group. Their distances are in units of the model that is not trained
-            on the group.
+        parts: `Trials` of each group. The unit of the distances is the median distance between two
+            people on whom the model was trained, as in `evaluate_model`.
         seconds: Duration of the evaluation in seconds.
-        nested: Dict of `Trials` of a group, computed by a model that was trained without this group
-            and without a second group. The keys are the indices of the measured group and of the
-            second group, in this order. The dict is empty if there are too few groups.
+        nested: Dict of `Trials`. Each value contains the trials of one group, computed by a model
+            that was trained without this group and without a second group. The keys are the indices
+            of the measured group and of the second group, in this order. The dict is empty if there
+            are too few groups.
     """
 
     method: Method
@@ -94,7 +95,7 @@ def split_into_groups(task: Task, people: People) -> list[People]:
 
     Args:
         task: Task of the training.
-        people: Recordings divided into enrolled recordings and probes, see
+        people: `People` whose recordings are divided into enrolled recordings and probes, see
             `keras_dml.training.own.task.split_sides`.
 
     Returns:
@@ -163,7 +164,7 @@ def evaluate_model(
 
 
 def distance_offset(model: keras.Model) -> float:
-    """Returns the number that is added to distances so that they start at 0.
+    """Returns the number that is added to distances so that the smallest possible distance is 0.
 
     The number is 1 for the cosine distance and 0 for all other distances.
     """
@@ -196,9 +197,9 @@ def threshold_for_far(
         far: Requested false accept rate.
 
     Returns:
-        The threshold with confidence bounds of its false accept rate, and the measured accept
-        rates. The threshold is extrapolated if the number of people does not support `far`. None if
-        even the extrapolation does not reach `far`.
+        Tuple of two objects: the threshold with confidence bounds of its false accept rate, and the
+        measured accept rates. The threshold is extrapolated if the number of people does not
+        support `far`. The result is None if even extrapolation gives no threshold for `far`.
     """
     try:
         certified = evaluation.certificate(
@@ -282,11 +283,11 @@ def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
 
 
 def is_slow(seconds: float, seconds_left: float) -> bool:
-    """Returns whether training models without each pair of groups would take too much time.
+    """Returns whether training one model per left-out pair of groups would take too much time.
 
     Args:
-        seconds: Seconds in which all models without one group were trained. Training the models
-            without two groups takes up to twice this time.
+        seconds: Duration of training all models that leave out one group, in seconds. Training all
+            models that leave out two groups takes up to twice as long.
         seconds_left: Remaining seconds.
     """
     return 2 * seconds > SHARE * seconds_left

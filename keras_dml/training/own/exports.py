@@ -36,12 +36,12 @@ def remove(folder: pathlib.Path) -> None:
 
 
 def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[str, Any], str | None]:
-    """Writes TFLite files that contain only builtin operators, and adds them to the card.
+    """Writes TFLite files that contain only builtin operators, and lists them in the card.
 
     Args:
         folder: Folder of the model. The name of the folder is the name of the model.
         task: Task of the training.
-        people: Recordings divided into enrolled recordings and probes.
+        people: `People` whose recordings are divided into enrolled recordings and probes.
 
     Returns:
         The card, and the reason why a file is missing. The reason is None if all files are written.
@@ -83,10 +83,12 @@ def _windows(task, people):
 
 
 def _auc_changes(model, file, windows):
-    """Returns the change in AUC that the file causes, and the part that comes from its distance.
+    """Returns two changes in AUC: by the export of the model, and by the distance of the file.
 
-    A change is None if there are too few people to measure it. The second change is also None if
-    the file and the model compute the same distance.
+    The first change compares the file with Keras, both with the distance of the file. The second
+    change compares the distance of the file with the distance of the model, both in Keras. A change
+    is None if there are too few people to measure it. The second change is also None if the two
+    distances are the same.
     """
     if len(measurable(windows, 1)) < 2:
         return None, None

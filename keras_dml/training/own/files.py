@@ -1,4 +1,4 @@
-"""Reads the recordings in a folder that share channels, units and rate, and trains a model."""
+"""Reads recordings of a folder that share channels, units and rate, to train a model on them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def train_folder(
     The folder contains `person/recording.csv` or `person/session/recording.csv`. Recordings are cut
     at long gaps, and the pieces become recordings of the same session. If files have uneven times,
     as phones record them, or if most files have different rates, all files are resampled to the
-    median of the rates. `notes` and `resampled_hz` of the result report this.
+    median of the rates. The result reports the resampling in its attributes `notes` and
+    `resampled_hz`.
 
     Args:
         folder: Path of the folder or table, see `keras_dml.recordings.folder`.
@@ -230,9 +231,9 @@ def _read_files(listing, root, channels, read_pieces):
 
     Returns:
         Tuple `(files, failed, refused, uneven)`. `files` are the `_File`s that were read, and
-        `failed` are the `_File`s that could not be read. `refused` has the reasons for the failed
-        files by name. `uneven` lists the rates of the files that failed because of uneven times.
-        These rates are computed from the median time step.
+        `failed` are the `_File`s that could not be read. `refused` is a dict from the name of each
+        failed file to the reason. `uneven` lists the rates of the files that failed because of
+        uneven times. These rates are computed from the median time step.
     """
     files, failed, refused, uneven = [], [], {}, []
     for number, entry in enumerate(progress.track(listing.recordings, "read")):
@@ -321,7 +322,7 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
 
 
 def _reason(error, entry):
-    """Returns the message of an error without the path of the file at its beginning."""
+    """Returns the message of an error without a leading path of the file."""
     reason = _messages.text_of(error)
     for mark in (": ", ", ", " "):
         reason = reason.removeprefix(f"{entry.path}{mark}")

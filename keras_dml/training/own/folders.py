@@ -11,7 +11,7 @@ UNFINISHED = "unfinished"  # subfolder of the model's folder during a training
 
 
 def check_out(out: Path, *, replace: bool = False, resume: bool = False) -> pathlib.Path:
-    """Checks that a training overwrites files only with permission, and returns its folder.
+    """Checks that a training overwrites files only with permission. Returns the output folder.
 
     Args:
         out: Path of the output folder.

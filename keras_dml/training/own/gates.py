@@ -30,7 +30,7 @@ def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
 
     Args:
         task: Task of the training.
-        people: Recordings on which the model was trained.
+        people: `People` with the recordings on which the model was trained.
         model: The model whose inputs the potato checks.
 
     Returns:

@@ -23,5 +23,5 @@ def methods(task: Task) -> list[Method]:
 
 
 def untrained(candidates: list[Method]) -> Method:
-    """Returns the last method that does not use identities, for trainings with too few people."""
+    """Returns the last method that needs no identities, for trainings with too few people."""
     return next(method for method in reversed(candidates) if not method.learns)

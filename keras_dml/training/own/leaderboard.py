@@ -52,7 +52,7 @@ def _row(evaluated, is_chosen):
 
 
 def cells(leaderboard: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """Yields the texts of each row for the columns `COLUMNS`.
+    """Yields the cells of each row as texts, in the order of `COLUMNS`.
 
     Args:
         leaderboard: Result of `rows`.
@@ -78,8 +78,8 @@ def text(leaderboard: list[dict[str, Any]]) -> str:
 
 
 def headline(card: dict[str, Any]) -> str:
-    """Formats the main result of the model. The result measures the choice of the method together
-    with its training.
+    """Formats the main result of the model. The error rates include the effect of choosing the best
+    method.
 
     Args:
         card: Card of a trained model that has figures.

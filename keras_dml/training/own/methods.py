@@ -40,7 +40,7 @@ class Learner(NamedTuple):
 
     Attributes:
         encoder: The `keras.Model` that becomes the result.
-        model: Model that is trained. This is the encoder itself or a model that contains the
+        model: Model that is trained, either the encoder itself or a model that contains the
             encoder.
         batches: A sampler of `keras_dml.samplers`.
         optimization: `keras_dml.training.Optimization`.

@@ -96,7 +96,7 @@ def log_euclidean(task: Task, people: People, in_frame: bool) -> keras.Model:
 
     Args:
         task: Task of the training.
-        people: Recordings whose statistics normalize the channels.
+        people: `People` with the recordings whose statistics normalize the channels.
         in_frame: Whether acceleration is first rotated into the frame of gravity.
     """
     front = _front(task, "axes" if in_frame else None)
@@ -113,7 +113,7 @@ def linear_discriminants(task: Task, people: People, in_frame: bool) -> keras.Mo
 
     Args:
         task: Task of the training.
-        people: Recordings that the discriminants are fitted to.
+        people: `People` with the recordings that the discriminants are fitted to.
         in_frame: Whether acceleration is first rotated into the frame of gravity. If True, walks at
             other speeds are added as additional people.
     """
@@ -151,7 +151,7 @@ def qp_wl(task: Task, people: People, steps: int) -> Learner:
 
     Args:
         task: Task of the training.
-        people: Recordings to train on.
+        people: `People` with the recordings to train on.
         steps: Number of training steps.
     """
     walks = people.at_tempos(TEMPOS if task.has_gravity else (1,))
@@ -179,7 +179,8 @@ def pairs(
 
     Args:
         task: Task of the training.
-        people: Recordings to train on. People with only one recording are left out.
+        people: `People` with the recordings to train on. People with only one recording are left
+            out.
         most: Largest number of pairs per batch.
         steps: Number of training steps.
         vary: Function that augments a batch, given the batch and a `numpy.random.Generator`.

@@ -144,7 +144,7 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
 
     Args:
         task: Task of the training.
-        people: Recordings that the discriminants are fitted to.
+        people: `People` with the recordings that the discriminants are fitted to.
     """
     windows = task.to_fit(people, SPEEDS)
     return discriminants.discriminant_model(
@@ -158,7 +158,7 @@ def qp_wl(task: Task, people: People, steps: int) -> Learner:
 
     Args:
         task: Task of the training.
-        people: Recordings to train on.
+        people: `People` with the recordings to train on.
         steps: Number of training steps.
     """
     batches = sequences.pairs(task, people.at_tempos(SPEEDS), PAIRS, steps, _vary)
@@ -179,7 +179,7 @@ def _vary(batch, rng):
 
 
 def _bands(task, bands, min_frames):
-    """Creates layers that compute log-mel bands, which do not depend on loudness and silence."""
+    """Creates layers that compute log-mel bands independently of loudness and silence."""
     return [
         SilenceRemoval(int(task.rate_hz), least=round(LEAST * task.rate_hz), name="silence"),
         InstanceStandardization(epsilon=1e-10, name="unit_level"),

@@ -14,8 +14,8 @@ from keras_dml._typing import Recordings
 from keras_dml.training.people import People
 
 SEQUENCES, COVARIANCES, SOUND = KINDS = ("sequences", "covariances", "sound")
-# With telephone speech, closed-form methods have an equal error rate of 8.6 % for windows of 2 s,
-# and of 3.8 % for windows of 4 s.
+# The equal error rate of closed-form methods on telephone speech is 8.6 % with windows of 2 s, and
+# 3.8 % with windows of 4 s.
 WINDOW_SECONDS = {SEQUENCES: 10.0, COVARIANCES: 2.0, SOUND: 4.0}
 TOO_SHORT = 0.05  # largest fraction of recordings that may be shorter than the default window
 MIN_WINDOW = 8  # steps
@@ -84,7 +84,7 @@ def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
     """Selects at most `count` recordings of each group, evenly spaced in their order.
 
     Args:
-        people: Recordings to select from.
+        people: `People` with the recordings to select from.
         groups: Group of each recording.
         count: Largest number of recordings per group.
     """
@@ -135,8 +135,8 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
     """Returns the number of steps per window.
 
     Args:
-        window: Duration in seconds. If None, this is the default duration of the kind, or the
-            length that nearly all recordings reach if that length is shorter.
+        window: Duration in seconds. If None, the window has the default duration of the kind, or
+            the length that nearly all recordings reach if that length is shorter.
         kind: One of `KINDS`.
         rate_hz: Number of steps per second.
         lengths: Number of steps of each recording.
@@ -189,7 +189,8 @@ def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tupl
     is used as probes. If a person has a single recording, it is cut in two.
 
     Args:
-        people: Recordings whose sessions are values that increase with time, or None if unknown.
+        people: `People` with the recordings. The later a session, the larger its value in
+            `People.sessions`. A session that is unknown is None.
         files: File of each recording, needed if files were cut into several recordings. Recordings
             from the same file stay together, unless a person has a single file. By default, all
             recordings come from different files.

@@ -158,7 +158,7 @@ class Trainings:
     last training, which uses all people.
 
     Args:
-        work: Folder of the unfinished training. `begin` must have been called.
+        work: Folder of the unfinished training. Its method `begin` must be called before.
         limit: Time budget.
     """
 
@@ -216,7 +216,7 @@ def begin_trainings(
     Args:
         work: Folder of the unfinished training.
         task: Task of the training.
-        people: Recordings to train on.
+        people: `People` with the recordings to train on.
         groups: Groups of people, see `cross_validation.split_into_groups`.
         network: The network, a `Method`.
         steps: Number of steps of each training. If None, each training takes as many steps as the

@@ -120,7 +120,7 @@ def test_a_damaged_zoo_encoder_fails_before_the_folder_is_made(tmp_path, rng, mo
     monkeypatch.setenv(lookup.VARIABLE, str(place.parent))
     voices = [0.05 * rng.normal(size=(16_000, 1)) for _ in range(2)]
     given = {"channels": ["sound"], "rate_hz": 16_000, "kind": "sound", "window": 1.0, "steps": 0}
-    with pytest.raises(FileNotFoundError, match="model.keras, which is missing. Install the pack"):
+    with pytest.raises(FileNotFoundError, match="model file model.keras, which does not exist"):
         training.train(voices, ["ann", "bob"], out=tmp_path / "voice", **given)
     assert not (tmp_path / "voice").exists()
 

@@ -100,7 +100,7 @@ def test_calibration_on_people_of_the_training_warns(made, tmp_path, recwarn, pr
     people = [name.replace("person", prefix) for name in people]
     with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
         gallery.calibrate(recordings, people, 0.5)
-    told = [str(one.message) for one in recwarn if "was made with" in str(one.message)]
+    told = [str(one.message) for one in recwarn if "was trained with" in str(one.message)]
     assert len(told) == (prefix == "person")
     assert all("with 6 of these 20 people, such as 'person 0'" in one for one in told)
 
