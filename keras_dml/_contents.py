@@ -6,9 +6,10 @@ import numpy as np
 
 # Largest relative difference of equal embeddings. We measured the largest difference between two
 # embeddings of the same recording with five models of the zoo. If the recording was in two
-# different batches, its embeddings differ by at most 1e-6. If a copy was read from a csv file, they
-# differ by at most 9e-6 (six decimals in the file) or 8e-4 (four digits). Embeddings of two
-# different recordings in japanese_vowels_lpc, ipol_gait and hyke_voice differ by at least 0.2.
+# different batches, its embeddings differ by at most 1e-6. If a copy was read from a csv file, the
+# two embeddings differ by at most 9e-6 (six decimals in the file) or 8e-4 (four digits). Embeddings
+# of two different recordings in japanese_vowels_lpc, ipol_gait and hyke_voice differ by at least
+# 0.2.
 TOLERANCE = 1e-3
 SAMPLED = 16  # count of numbers that are compared first
 
@@ -71,7 +72,8 @@ def copies(recordings):
 
 def alike(embeddings, references):
     """Finds pairs of embeddings that are equal within `TOLERANCE`. Embeddings of the same recording
-    differ by less than this tolerance. Embeddings of different recordings differ by more.
+    differ by less than this tolerance. Embeddings of different recordings differ by more than this
+    tolerance.
 
     The tolerance is relative to the largest number along the last axis. The same tolerance
     therefore suits channels in any unit, and the knots in a quantile embedding.
@@ -81,7 +83,8 @@ def alike(embeddings, references):
         references: Embeddings with which `embeddings` are compared, shape `(references, ...)`.
 
     Returns:
-        List with the ascending indices of all equal references for each embedding.
+        List with one entry per embedding: the ascending indices of all references that equal the
+        embedding.
     """
     if not len(embeddings) or not len(references):
         return [np.empty(0, int) for _ in embeddings]

@@ -67,7 +67,8 @@ class Message(str):
         """Returns the text of the message, with all names spelled as in an interface.
 
         Args:
-            names: Dictionary from names to their spelling. Missing names are spelled as in Python.
+            names: Dictionary from names to their spelling. Names that the dictionary does not
+                contain are spelled as in Python.
         """
         return "".join(
             names.get(part, part.in_python) if isinstance(part, _Name) else part

@@ -14,15 +14,15 @@ from keras_dml._arrays import real, whole
 from keras_dml._typing import Recordings
 
 # A warning is raised if magnitudes are outside the training range by more than this factor. We
-# measured by which factor magnitudes of people who were not used in training were outside this
-# range, as the median over all channels with the same unit. The factor was at most 1.31 for walks,
-# EEG trials, motions and vowels. If walks are in m/s^2 although the model expects g, the factor is
-# above 2.1.
+# measured by which factor recordings of people who were not used in training were outside this
+# range. The factor of a recording is the median over all channels with the same unit. The factor
+# was at most 1.31 for walks, EEG trials, motions and vowels. If walks are in m/s^2 although the
+# model expects g, the factor is above 2.1.
 MAGNITUDE_FACTOR = 1.5
 RANGE = (0.01, 0.99)  # quantiles over training recordings that define the training range
 # Zeros at the end of a recording count as padding if they are at least this fraction of all steps.
-# In the data sets above, only speech recordings end in zeros, and at most 3 % of their steps are
-# such zeros.
+# Among walks, EEG trials, motions, vowels and speech, only speech recordings end in zeros, and
+# these zeros are at most 3 % of a recording.
 PADDING_FRACTION = 0.05
 MIN_PADDING = 2  # in steps, because a single step of zeros may be a measurement
 DIGITS = 4  # digits of standard deviations, to keep contracts readable

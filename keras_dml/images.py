@@ -22,7 +22,7 @@ def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
 
     Args:
         images: Images, an array or a list.
-        shape: Required shape `(height, width, channels)`. None stands for any size.
+        shape: Required shape `(height, width, channels)`. An entry None stands for any size.
 
     Raises:
         ValueError: If an image has another size, a dtype that is not float, or values outside [0,

@@ -29,7 +29,8 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
 
     Raises:
         TypeError: If `model` is not a `keras.Model`.
-        ValueError: If the model is not built, has several inputs, or has an input of another rank.
+        ValueError: If the model is not built, has several inputs, or has an input of an unsupported
+            rank.
     """
     model = encoder(model)
     shape = _input_shape(model)
@@ -67,10 +68,10 @@ class _Input:
 
     Attributes:
         model: Model that takes the inputs.
-        shape: Shape of one input. None stands for any size.
+        shape: Shape of one input. An entry None stands for any size.
         name: Name of one input in error messages.
         axes: Text for the shape of one input in error messages.
-        arguments: Names of the arguments of exported functions that take a batch.
+        arguments: Names of the arguments with which exported functions receive a batch.
         contract: `keras_dml.contract.Contract`, or None if neither a layer nor a card has a
             contract.
         ignores_zeros: Whether a layer removes zeros, so that padding does not change embeddings.

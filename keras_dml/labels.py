@@ -51,8 +51,8 @@ def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.nd
 
     Raises:
         TypeError: If the labels are neither numbers nor names, as in `numeric_labels`.
-        ValueError: If the labels have another shape, or a label is not a class. The message names
-            this label.
+        ValueError: If the labels have another shape, or a label is not a class id. The message
+            names the invalid label.
     """
     names = _are_names(labels)  # names raise the error below, which states the number of classes
     labels = column_of(np.asarray(labels if names else numeric_labels(labels)))

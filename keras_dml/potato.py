@@ -1,5 +1,5 @@
 """Provides the Riemannian potato, an outlier detector that finds artifacts in the windows of a
-recording while it is recorded.
+recording while the recording is made.
 
 The detector uses NumPy in float64. `keras_dml.export.potato` writes a fitted potato as a
 SavedModel.
@@ -34,15 +34,16 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     singular, indefinite or non-finite matrix is infinite, so the potato rejects this matrix as an
     artifact and raises no error. A flat channel, for example, makes the matrix singular.
 
-    The class is a scikit-learn outlier detector. A method that also exists in pyRiemann has the
-    same name in pyRiemann. `predict` returns 1 for an inlier (clean matrix) and -1 for an outlier
-    (artifact). pyRiemann returns 0 for an outlier. `decision_function` is positive for inliers, and
-    `transform` returns z-scores, which are lower for inliers. `fit` and all scores give the same
-    results as pyRiemann's `Potato`, also with labels and weights, if two conditions hold. Distances
-    must be above 1e-12. The standard deviation must be above 1e-6 (for the scale `"geometric"`) or
-    1e-12 (for `"arithmetic"`). Distances and standard deviations below these limits are rounding
-    errors in float64. `Potato` raises values below a limit to the limit, so that equal matrices
-    have a finite score.
+    The class is a scikit-learn outlier detector. Except for `probability`, the methods have the
+    same names as the corresponding methods of pyRiemann. `predict` returns 1 for an inlier (clean
+    matrix) and -1 for an outlier (artifact). pyRiemann returns 0 for an outlier.
+    `decision_function` is positive for inliers, and `transform` returns z-scores, which are lower
+    for inliers. `fit` and all scores give the same results as pyRiemann's `Potato`, also with
+    labels and weights, if two conditions hold. First, distances must be above 1e-12. Second, the
+    standard deviation must be above 1e-6 (for the scale `"geometric"`) or 1e-12 (for
+    `"arithmetic"`). Distances and standard deviations below these limits are rounding errors in
+    float64. `Potato` raises values below a limit to the limit, so that equal matrices have a finite
+    score.
 
     `partial_fit` follows Kim2020. `partial_fit` processes one matrix at a time. The method measures
     the distance of the matrix from the center, and then moves the center if the matrix is accepted.
@@ -58,19 +59,20 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             statistics converge. With a constant such as 0.01, the statistics are exponential moving
             averages (EMA), which follow slow drifts.
         scale: `"geometric"` or `"arithmetic"`. With `"geometric"`, statistics are computed from
-            logarithms of distances. With `"arithmetic"`, they are computed from distances, as in
-            Barachant2013.
+            logarithms of distances. With `"arithmetic"`, statistics are computed from distances, as
+            in Barachant2013.
 
     Attributes:
         center_: Mean of the clean matrices, shape `(n, n)` (`covmean_` in pyRiemann).
-        mean_: Mean of the logarithms of distances (log mu in Kim2020). With `"arithmetic"`, mean of
-            the distances.
-        stddev_: Standard deviation of the logarithms of distances (log sigma in Kim2020). With
-            `"arithmetic"`, standard deviation of the distances.
+        mean_: Mean of the logarithms of distances (log mu in Kim2020). With the scale
+            `"arithmetic"`, `mean_` is the mean of the distances.
+        stddev_: Standard deviation of the logarithms of distances (log sigma in Kim2020). With the
+            scale `"arithmetic"`, `stddev_` is the standard deviation of the distances.
         count_: Number of matrices from which the statistics were computed.
-        statistics_: `geometry.spd.potato.Statistics` with the four values above.
+        statistics_: `geometry.spd.potato.Statistics` with the values of `center_`, `mean_`,
+            `stddev_` and `count_`.
         clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`. `save` does not
-            write it.
+            write this mask.
         n_features_in_: Size n of the matrices.
         offset_: Negative of the threshold. A matrix is rejected if `score_samples` is at most this
             value.
@@ -110,7 +112,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
                 artifact is known.
             sample_weight: Non-negative weights with which the center is computed from the matrices,
                 shape `(count,)`. As in pyRiemann, the statistics of distances are not weighted.
-                Default: equal weights.
+                By default, all weights are equal.
 
         Returns:
             The potato.
@@ -149,7 +151,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         Args:
             X: Positive definite matrices, shape `(count, n, n)`, which may include artifacts.
             y: Labels, shape `(count,)`. A label is 1 for a clean matrix, and 0 or -1 for an
-                artifact. Default: no artifact is known.
+                artifact. By default, no artifact is known.
             **kwargs: Further arguments that are passed to `fit`, such as `sample_weight`.
         """
         return self.fit(X, y, **kwargs).predict(X)

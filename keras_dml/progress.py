@@ -31,7 +31,7 @@ def track(iterable: Iterable[Any], description: str, total: int | None = None) -
     Args:
         iterable: Items to process.
         description: Description of the computation in a few words, such as `"embed"`.
-        total: Number of items. The default is `len(iterable)`, if it is defined.
+        total: Number of items. The default is `len(iterable)`, if the iterable has a length.
 
     Yields:
         The items, unchanged and in the same order.

@@ -26,8 +26,8 @@ CARD_KEY, FILE = "quality", "potato.npz"
 # The limits below are based on 4,700 recordings of walks, EEG trials and vowels. In these
 # recordings, a channel is at its smallest or largest value for at most 4 % of the time, and all
 # channels are constant together for at most 3 % of the time. The median standard deviation of a
-# recording is 0.45 to 2.4 times the usual standard deviation. If a recording is in a wrong unit,
-# this factor is larger, because 1 g is 9.81 m/s^2.
+# recording is 0.45 to 2.4 times the usual standard deviation. A recording in a wrong unit usually
+# differs by a larger factor: 1 g, for example, is 9.81 m/s^2.
 CLIPPED = 0.1  # fraction of the steps in which a channel is at its limit
 STILL = 0.1  # fraction of the steps in which all channels are constant
 STUCK = 0.25  # fraction of the steps in which one channel is constant
@@ -36,11 +36,11 @@ MAGNITUDE = 5.0  # largest factor between median and usual standard deviation
 TIMES_SHOWN = 2.0  # factor of power at which messages name the most unusual channel
 BLOCK = 320  # steps of audio in a block for the crest factor, 20 ms at 16 kHz
 LOUD_BLOCKS, LOUD_DB = 10, 15.0  # blocks up to 15 dB below the tenth loudest block are loud
-# Audio counts as distorted if its crest factor is below a limit, which is this number of decibels
-# below the smallest crest factor of the training recordings. For 504 recordings of 73 voices, the
-# smallest crest factor is 6.2 dB, so the limit is 5.7 dB. If these recordings are distorted by
-# tanh(3 x / peak), 38 % of them are below the limit. If these recordings are distorted by tanh(10 x
-# / peak) or clipped at a tenth of the peak, 99 % of them are below the limit.
+# Audio counts as distorted if its crest factor is below a limit. The limit is this number of
+# decibels below the smallest crest factor of the training recordings. For 504 recordings of 73
+# voices, the smallest crest factor is 6.2 dB, so the limit is 5.7 dB. If these recordings are
+# distorted by tanh(3 x / peak), 38 % of them are below the limit. If these recordings are distorted
+# by tanh(10 x / peak) or clipped at a tenth of the peak, 99 % of them are below the limit.
 CREST_MARGIN_DB = 0.5
 
 
@@ -77,8 +77,9 @@ class Usual:
 
     def measured(self, recordings: Recordings) -> Self:
         """Returns a copy whose usual standard deviations are computed from the given recordings.
-        For audio, the method does not compute standard deviations. It sets `crest_db` to a value
-        that is slightly below the smallest crest factor of the given recordings.
+        For audio, the method does not compute standard deviations. Instead, the method sets
+        `crest_db` to a value that is slightly below the smallest crest factor of the given
+        recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`.
@@ -190,9 +191,8 @@ class Usual:
         return None
 
     def _unit_groups(self):
-        """Returns one list of channel indices per unit, and then a list of all channels. If a unit
-        has only one channel, it gets no list, because the magnitude of a single channel varies
-        more.
+        """Returns one list of channel indices per unit, and then a list of all channels. A unit
+        with only one channel gets no list, because the magnitude of a single channel varies more.
         """
         units = np.array(self.units or [""] * len(self.channels))
         groups = [np.flatnonzero(units == unit) for unit in dict.fromkeys(units)]
@@ -352,7 +352,7 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str
 
     Args:
         usual: `Usual` properties of recordings for the model.
-        potato_file: Path of the potato's file. Default: no potato.
+        potato_file: Path of the potato's file. By default, the gate has no potato.
     """
     entry = {"is_sound": usual.is_sound, "stddev": usual.stddev and list(usual.stddev)}
     if usual.steps:

@@ -14,7 +14,8 @@ try:
         import keras
         from keras import ops
 except ModuleNotFoundError as error:
-    # Only exact names count. If `tensorflow.python` is missing, TensorFlow is installed but broken.
+    # A backend is missing only if the error names exactly its top-level package. If
+    # `tensorflow.python` is missing, TensorFlow is installed but broken.
     if error.name not in BACKENDS:
         raise
     raise ImportError(

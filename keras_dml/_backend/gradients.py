@@ -6,19 +6,20 @@ from keras_dml._backend import keras
 def value_and_gradient(function, x, has_aux=False):
     """Computes the values of a function and the gradient of their sum with respect to the inputs.
 
-    The gradient treats weights that the function reads as constants. `value_and_gradient` works in
-    eager calls, in compiled steps and in loops inside compiled steps.
+    For the gradient, the weights that the function reads are constants. `value_and_gradient` works
+    in eager calls, in compiled steps and in loops inside compiled steps.
 
     Args:
         function: Function that takes a tensor like `x` and returns values of any shape. Return one
             value per example to get a separate gradient for each example. The function must not
             change variables.
         x: Inputs, shape `(batch, ...)`, floats.
-        has_aux: Whether the function returns a pair `(values, result)`. The additional result does
+        has_aux: Whether the function returns a pair `(values, result)`. The element `result` does
             not affect the gradient.
 
     Returns:
-        Result of the function, and gradient with the shape of `x` (0 if the function ignores `x`).
+        Tuple of the function's result and the gradient. The gradient has the shape of `x`, and is 0
+        if the function ignores `x`.
 
     Raises:
         NotImplementedError: If the backend is not TensorFlow or JAX.

@@ -11,8 +11,8 @@ def is_reachable():
 
 
 def is_faster():
-    """Returns True if NumPy sorts faster than the backend, as it does if the backend is TensorFlow
-    without an accelerator.
+    """Returns True if NumPy sorts faster than the backend. Without an accelerator, NumPy sorts
+    faster than TensorFlow.
     """
     if not is_reachable():
         return False

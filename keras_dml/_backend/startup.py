@@ -22,8 +22,8 @@ def notes_hidden():
     """Hides TensorFlow's start-up notes within the block. Other lines on standard error are printed
     at the end of the block.
 
-    If TF_CPP_MIN_LOG_LEVEL is not set, the block sets it to 1 (warnings and errors). If the
-    variable is 0, all messages are shown.
+    If TF_CPP_MIN_LOG_LEVEL is not set, the block sets it to 1 (warnings and errors). If
+    TF_CPP_MIN_LOG_LEVEL is 0, all messages are shown.
     """
     if os.environ.setdefault(LEVEL, "1") == "0" or not _is_open(2):
         yield

@@ -8,8 +8,8 @@ from keras_dml._backend import keras, ops
 def in_turns(function, weights, state, inputs, turns, output):
     """Computes a function on the parts of a batch. The backward pass recomputes each part.
 
-    The forward pass and the backward pass are one loop each, whatever the number of parts. The two
-    loops start from the same state, so that they draw the same random numbers.
+    For any number of parts, the forward pass is one loop and the backward pass is a second loop.
+    The two loops start from the same state, so that they draw the same random numbers.
 
     Args:
         function: Function that takes the weights, the state and one part of the inputs, and returns
@@ -45,8 +45,8 @@ def _part(inputs, i):
 def _on_tensorflow(function, weights, state, inputs, turns, output):
     import tensorflow as tf
 
-    # Copies are needed because the backward pass would read variables again after training has
-    # changed them.
+    # Without copies, the backward pass would read the variables again, after training has changed
+    # them.
     weights, state = (list(map(tf.identity, tensors)) for tensors in (weights, state))
 
     def loop(body, *start):

@@ -13,7 +13,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Disables XLA within the block, so that graphs that are created there can run without XLA."""
+    """Disables XLA within the block, so that graphs that the block creates can run without XLA."""
     token = _AVOIDED.set(True)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Writes files and folders atomically. A folder replaces only folders of the same kind."""
+"""Writes files and folders atomically. A new folder may replace only a folder of the same kind."""
 
 from keras_dml._files.paths import (
     path_with_name,

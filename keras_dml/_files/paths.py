@@ -13,7 +13,8 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
     *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
     *("variables", "variables/variables.*", "variables/checkpoint"),
 )
-# Folders of the kernel. They contain links to files that a program has open, such as /dev/stdout.
+# Folders of the kernel. These folders contain links to files that a program has open, such as
+# /dev/stdout.
 _KERNEL = ("/dev", "/proc", "/sys")
 _MEMORY = "/dev/shm"  # an ordinary file system that is kept in memory
 _MOST_LINKS = 40  # largest number of links in one path, as in Linux
@@ -65,7 +66,7 @@ def replaceable_folder(path, what, mark, members):
 
     Args:
         path: Path of the folder to write.
-        what: Name of the kind of folder in error messages, such as `"SavedModel"`.
+        what: Word for this kind of folder in error messages, such as `"SavedModel"`.
         mark: Name of a file that every folder of this kind contains.
         members: Patterns of all paths that a folder of this kind may contain.
 
@@ -144,7 +145,8 @@ def _check_outside_kernel(path):
     """Raises `ValueError` if a path leads through a folder of the kernel.
 
     For example, `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell
-    redirects the output. A caller who passes `/dev/stdout` does not want to replace this file.
+    redirects the output. A caller who passes `/dev/stdout` does not want to replace the file behind
+    the link.
     """
     folder = next((place for place in _places(path) if place in _KERNEL), None)
     if folder is not None:
@@ -155,7 +157,7 @@ def _check_outside_kernel(path):
 
 
 def _places(path):
-    """Iterates over all parent folders of a path and all links on the way, except folders in
+    """Iterates over all parent folders of a path and all links in the path, except folders in
     `/dev/shm`.
     """
     path = path if path.is_absolute() else pathlib.Path.cwd() / path

@@ -27,42 +27,44 @@ def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanatio
       each activation covers certain time steps. The parts of each recording sum to half of the
       distance.
     - For SPD matrices and their tangent vectors, the log-Euclidean and the affine-invariant
-      distance have a part for each pair of channels. Each of these two distances is the norm of a
-      symmetric matrix (`geometry.spd.difference`). The parts are the squared entries of this
-      matrix, divided by the distance.
+      distance have a part for each pair of channels. The log-Euclidean and the affine-invariant
+      distance are norms of a symmetric matrix (`geometry.spd.difference`). The parts are the
+      squared entries of this matrix, divided by the distance.
 
     All other distances, such as a cosine or a learned similarity, are explained by occlusion
     (Zeiler2014). Occlusion removes one part of a recording and computes the distance again.
     Occlusion removes 20 moments in turn, and also each channel if there are several channels. In
-    images, it removes 25 regions. Occlusion also explains quantile embeddings and SPD matrices if
-    the parts above cannot be computed, because the network mixes moments or channels. In
-    explanations by occlusion, the parts do not sum to the distance (`Explanation.by_removal`).
-    Occlusion computes one embedding per moment and two embeddings per channel.
+    images, occlusion removes 25 regions in turn. Occlusion also explains quantile embeddings and
+    SPD matrices if the parts above cannot be computed, because the network mixes moments or
+    channels. In explanations by occlusion, the parts do not sum to the distance
+    (`Explanation.by_removal`). Occlusion computes one embedding per moment and two embeddings per
+    channel.
 
-    We tested whether the moments of an explanation matter, on walks of 40 people who were not in
-    the training data of `gait_qp_wl` (`tests/bench/explanations.py`). The test masked a fifth of
-    each walk. The score is the distance to the nearest enrolled recording of the claimed person. In
-    false claims, masking the moments with the largest parts lowered the score by 11.2 %, and
-    masking other spans of equal length lowered it by 3.2 % (difference: 8.0 points, 95 % confidence
-    interval: 6.2 to 9.8). In true claims, masking the moments with negative parts raised the score
-    by 68 %, and masking other spans raised it by 36 % (difference: 32 points, 95 % confidence
-    interval: 24 to 42). In true claims, masking any span raises the score. Masking the moments with
-    the largest parts raised the score of true claims by 11.4 %, and masking other spans raised it
-    by 23.4 %. The moments with the largest parts are therefore not the moments that change the
-    score of a true claim most.
+    On walks of 40 people who were not in the training data of `gait_qp_wl`, we tested whether
+    masking the moments of an explanation changes the score (`tests/bench/explanations.py`). The
+    test masked a fifth of each walk. The score is the distance to the nearest enrolled recording of
+    the claimed person. In false claims, masking the moments with the largest parts lowered the
+    score by 11.2 %, and masking other spans of equal length lowered it by 3.2 % (difference: 8.0
+    points, 95 % confidence interval: 6.2 to 9.8). In true claims, masking the moments with negative
+    parts raised the score by 68 %, and masking other spans raised it by 36 % (difference: 32
+    points, 95 % confidence interval: 24 to 42). In true claims, masking any span raises the score.
+    Masking the moments with the largest parts raised the score of true claims by 11.4 %, and
+    masking other spans raised it by 23.4 %. The moments with the largest parts are therefore not
+    the moments that change the score of a true claim most.
 
     Explanations by moments are less exact if each activation of the network depends on a long part
     of the recording. In `vowels_qp_wl`, for example, each activation depends on a whole vowel. We
     tested this model by cutting out the moment with the largest part, or another span of equal
     length. In nine recordings of false claims, cutting out the moment with the largest part lowered
     the distance more than cutting out 58 % of the other spans. In nine recordings of true claims,
-    this moment had a larger effect than 62 % of the other spans. A random moment would give 50 %.
+    cutting out this moment had a larger effect than cutting out 62 % of the other spans. A random
+    moment would have a larger effect than 50 % of the other spans.
 
     Args:
         model: A `keras.Model` whose last layer defines the distance, or the name or path of a saved
             model.
         a: Recording, in a form that `keras_dml.embed` accepts.
-        b: Second recording, in the same form.
+        b: Second recording, in a form that `keras_dml.embed` accepts.
 
     Returns:
         `Explanation`.
@@ -92,10 +94,10 @@ def explain_nearest(
     Use this function if the recordings from which the embeddings were computed are not available.
     The explanation names the recording `"probe"`. For a Wasserstein distance, the moments of the
     probe explain half of the distance. The other half belongs to the recording from which the
-    nearest embedding was computed. The moments of that recording are unknown.
+    nearest embedding was computed. The moments of this second recording are unknown.
 
     Args:
-        model: Same as in `explain`.
+        model: Model, in a form that `explain` accepts.
         recording: Recording, in a form that `keras_dml.embed` accepts.
         embeddings: Embeddings that the same model computed, shape `(count, ...)`, at least one.
 

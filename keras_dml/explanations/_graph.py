@@ -17,8 +17,8 @@ def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
         model: Functional or sequential `keras.Model`.
 
     Returns:
-        List of `(operation, tensor)`, last operation first. It stops at an operation with several
-        input tensors.
+        List of `(operation, tensor)`, last operation first. The list ends at an operation with
+        several input tensors.
     """
     operations, tensor = [], model.outputs[0]
     while True:
@@ -47,10 +47,10 @@ class ReceptiveField:
     Attributes:
         stride: Number of time steps that an activation covers.
         first: First time step that the first activation covers.
-        before: Number of earlier time steps on which an activation depends in addition to those
-            that it covers.
-        after: Number of later time steps on which an activation depends in addition to those that
-            it covers.
+        before: Number of earlier time steps on which an activation depends in addition to the time
+            steps that it covers.
+        after: Number of later time steps on which an activation depends in addition to the time
+            steps that it covers.
     """
 
     stride: int = 1
@@ -95,7 +95,7 @@ def receptive_field(operations: list[keras.Operation]) -> ReceptiveField:
     Args:
         operations: Layers in the order of computation. The function assumes that only convolutions,
             differences and poolings combine several time steps. The function ignores that some
-            layers use statistics of the whole recording, such as a standardization.
+            layers, such as a standardization, use statistics of the whole recording.
 
     Returns:
         `ReceptiveField`.

@@ -58,8 +58,8 @@ def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanatio
     squares = np.triu(2 * (frame @ difference @ frame.T) ** 2)
     squares[np.diag_indices_from(squares)] /= 2
     distance, total = np.linalg.norm(difference), squares.sum()
-    # The columns of a frame are orthonormal only up to 1e-6, so the squares are scaled to sum to
-    # the distance.
+    # The columns of a frame are orthonormal only up to 1e-6, so the squared entries are scaled to
+    # sum to the distance.
     parts = squares * (distance / total if total else 0.0)
     shares = (parts.sum(axis=0) + parts.sum(axis=1)) / 2
     channels = dict(zip(names, shares.tolist(), strict=True))

@@ -35,17 +35,18 @@ def explain_by_occlusion(
 ) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
-    The function replaces each moment or region by the mean of the recording. We compared this
-    choice with other choices on 16 to 24 pairs of real recordings for each of the models
-    `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and `vowels_qp_wl`. The test found the span
-    with the largest change, and removed this span in other ways: by zeros, interpolation, cutting,
-    or steps from elsewhere in the recording. On average, removing this span changed the distance
-    more than removing 65 to 88 % of the other spans. If interpolation instead of the mean was used
-    to find the span, removing it changed the distance more than removing 56 to 64 % of the other
-    spans. If cutting was used to find the span, this fraction was 61 to 84 %.
+    The function replaces each moment or region by the mean of the recording. We compared
+    replacement by the mean with other choices on 16 to 24 pairs of real recordings for each of the
+    models `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and `vowels_qp_wl`. The test found
+    the span whose replacement by the mean changed the distance most, and then removed this span in
+    other ways: by zeros, interpolation, cutting, or steps from elsewhere in the recording. On
+    average, removing this span changed the distance more than removing 65 to 88 % of the other
+    spans. If interpolation instead of the mean was used to find the span, removing the span changed
+    the distance more than removing 56 to 64 % of the other spans. If cutting was used to find the
+    span, removing the span changed the distance more than removing 61 to 84 % of the other spans.
 
-    The function replaces each channel by its mean, which removes the variation of the channel, and
-    by 0, which also removes the level of the channel.
+    The function replaces each channel in two ways: by its mean, to remove the variation of the
+    channel, and by 0, to remove also the level of the channel.
 
     Args:
         model: Model that computed the embeddings.
@@ -198,8 +199,8 @@ def _changes(model, embeddings, name, recording, removals):
     contract, because the contract may refuse the replaced values as padding.
 
     Returns:
-        Decreases of the distance, shape `(removals,)`. They are 0 if a distance is undefined, for
-        example because a covariance matrix without a channel is singular.
+        Decreases of the distance, shape `(removals,)`. A decrease is 0 if the distance is
+        undefined, for example because a covariance matrix without a channel is singular.
     """
     encoder = inputs.encoder(model)
     rows = max(1, min(BATCH_ROWS, BATCH_NUMBERS // recording.size))

@@ -1,4 +1,4 @@
-"""Defines the classes of results, which explain a distance by moments, channels and regions."""
+"""Defines classes that hold the explanation of a distance by moments, channels and regions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Timeline:
 
     def _runs(self, selected):
         """Lists `(start, end)` of each selected span. In explanations by removal, the spans are the
-        removed spans. In other explanations, the spans are runs of selected steps.
+        removed spans. In other explanations, the spans are uninterrupted runs of selected time
+        steps.
         """
         if self.spans:
             return [(start, end) for start, end in self.spans if selected[start]]
@@ -111,7 +112,7 @@ class Explanation:
         such a span is removed, the recordings are closer.
 
         A span consists of time steps whose parts are above the mean over all time steps. In
-        explanations by removal, the spans are those whose removal lowered the distance.
+        explanations by removal, a span belongs to the list if its removal lowered the distance.
         """
         least = {
             name: 0.0 if self.by_removal else self.distance / 2 / len(line.parts)
@@ -166,8 +167,8 @@ class Explanation:
         """Returns the parts of moments, channels and regions, ordered by absolute value.
 
         Returns:
-            Dict from `"moments"`, `"channels"` and `"regions"` to dicts from names to parts that
-            are not 0.
+            Dict with the keys `"moments"`, `"channels"` and `"regions"`. Each value is a dict from
+            names to parts that are not 0.
         """
         moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
         lists = {"moments": moments, "channels": self.channels, "regions": self.regions}

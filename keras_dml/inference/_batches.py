@@ -16,8 +16,8 @@ from keras_dml._backend.values import immutable_weights
 from keras_dml._backend.xla import compiles_each_shape
 
 # Number of allowed padded lengths between a length and twice this length. With fewer lengths, the
-# backend compiles less often, but recordings get more padding. With 8 lengths, the padding stays
-# below 13 %.
+# backend compiles less often, but recordings get more padding. With 8 lengths, the padding is below
+# 13 % of the length of a recording.
 LENGTHS_PER_OCTAVE = 8
 FACTOR = 2  # largest ratio of lengths in one batch, because memory grows with the longest recording
 TRIED_STEPS = 64  # smallest number of steps of the recording that is embedded twice

@@ -14,11 +14,11 @@ BOUNDS = (0.0, 1.0)  # range of the inputs, which the model itself standardizes
 def project(x, center, epsilon):
     """Moves each point to the nearest point that is within `epsilon` of its center and in [0, 1].
 
-    If the centers are in [0, 1], the order of the two projections does not matter.
+    If the centers are in [0, 1], the result does not depend on which condition is enforced first.
 
     Args:
         x: Points, shape `(batch, ...)`.
-        center: Centers, same shape, in [0, 1].
+        center: Centers, same shape as `x`, in [0, 1].
         epsilon: Largest change of each entry, a number or a scalar tensor.
     """
     near = ops.minimum(ops.maximum(x, center - epsilon), center + epsilon)
@@ -26,7 +26,7 @@ def project(x, center, epsilon):
 
 
 def direction(gradient):
-    """Computes the sign of each entry of a gradient. Infinite and NaN entries give 0."""
+    """Computes the sign of each entry of a gradient. Infinite and NaN entries become 0."""
     finite = ops.isfinite(gradient)
     return ops.sign(ops.where(finite, gradient, ops.zeros_like(gradient)))
 
@@ -57,7 +57,7 @@ def pgd(loss, x, start, epsilon, step_size, steps):
         start: Points where the attack begins, same shape as `x`.
         epsilon: Largest change of each entry, a number or a scalar tensor.
         step_size: Change of each entry in one step (alpha in Monteiro2020).
-        steps: Number of steps.
+        steps: Number of steps of the attack.
 
     Returns:
         Adversarial examples, same shape as `x`, without a gradient.

@@ -8,9 +8,7 @@ from keras_dml._backend import keras
 
 
 def _with_keras_signature(method):
-    """Sets the signature of a method that overrides a method of `keras.Model` to the original
-    signature.
-    """
+    """Copies the signature of a `keras.Model` method to the method that overrides this method."""
     method.__signature__ = inspect.signature(getattr(keras.Model, method.__name__))
     return method
 

@@ -38,35 +38,36 @@ class AdversarialTraining(CheckedTraining):
     `method="prototypes"` selects the method of Monteiro2020. This method trains all three loss
     terms of the classifier on clean and adversarial inputs together. The
     `keras_dml.losses.PrototypicalLoss` that is passed to `compile` sets the weights of the terms.
-    The attack maximizes the sum of the class term and the auxiliary term, so that both heads become
-    robust. The other methods train only the encoder and the auxiliary head, and freeze the
-    similarity. `"at"` (Madry2018) trains on adversarial inputs only. `"alp"`, `"tla"` and
-    `"trades"` use the losses of `keras_dml.losses.robust`. After training with `"at"`, `"alp"`,
-    `"tla"` or `"trades"`, use the scores of `head="dol"`.
+    The attack maximizes the sum of the class term and the auxiliary term, so that the similarity
+    and the auxiliary head become robust. The other methods train only the encoder and the auxiliary
+    head, and freeze the similarity. `"at"` (Madry2018) trains on adversarial inputs only. `"alp"`,
+    `"tla"` and `"trades"` use the losses of `keras_dml.losses.robust`. After training with `"at"`,
+    `"alp"`, `"tla"` or `"trades"`, use the scores of `head="dol"`.
 
     `evaluate` and validation compute the loss terms of the method on clean inputs, without an
     attack. `keras_dml.evaluation.robustness` measures accuracy under attack (AutoAttack, PGD).
 
-    Inputs must be in [0, 1], and labels are class ids from 0. The model returns scores. With
-    `"prototypes"`, the scores are similarities to the prototypes. With all other methods, the
+    Inputs must be in [0, 1], and labels are class ids that start at 0. The model returns scores.
+    With `"prototypes"`, the scores are similarities to the prototypes. With all other methods, the
     scores are logits of the auxiliary head.
 
     Args:
         classifier: A `keras_dml.models.PrototypicalClassifier`, with `aux="softmax"` for all
             methods except `"prototypes"`.
         method: `"prototypes"`, `"at"`, `"alp"`, `"tla"` or `"trades"`.
-        epsilon: Largest change of each entry of an input. Monteiro2020 uses 0.3 for MNIST and 8/255
-            for CIFAR-10.
-        steps: Number of steps of the attack. Monteiro2020 uses 40 for MNIST and 10 for CIFAR-10.
+        epsilon: Largest change of each entry of an input. Monteiro2020 uses an epsilon of 0.3 for
+            MNIST and of 8/255 for CIFAR-10.
+        steps: Number of steps of the attack. Monteiro2020 uses 40 steps for MNIST and 10 steps for
+            CIFAR-10.
         step_size: Change of each entry in one step of the attack. The default is `2.5 * epsilon /
             steps`.
         clean_fraction: Fraction of clean inputs among the inputs that `"prototypes"` trains on, 0
-            to 0.5. Every step trains on the adversarial examples of all inputs. If the fraction is
-            below 0.5, the step uses only some of the clean inputs, which are evenly spaced in the
-            batch.
+            to 0.5. Every step trains on the adversarial examples of all inputs. If `clean_fraction`
+            is below 0.5, the step uses only some of the clean inputs, which are evenly spaced in
+            the batch.
         ramp_steps: Number of training steps in which `epsilon` and `step_size` grow from near 0 to
-            their full values. If both values are large from the start, the loss may fail to
-            decrease.
+            their full values. If `epsilon` and `step_size` are large from the start, the loss may
+            fail to decrease.
         constants: Constants of the method's loss, as a dict of keyword arguments for the loss
             function in `keras_dml.losses.robust`. The defaults are the values in Table 1 of
             Monteiro2020.
@@ -277,7 +278,8 @@ class Method:
     Args:
         name: Name of the method.
         classifier: The `PrototypicalClassifier` that is trained.
-        constants: Dict of constants that replace entries of `defaults`. Default: no replacements.
+        constants: Dict of constants that replace entries of `defaults`. By default, no entry is
+            replaced.
 
     Raises:
         ValueError: If `constants` has a key that is not in `defaults`, or if the method trains a
@@ -365,7 +367,7 @@ class Prototypes(Method):
         classifier = self.classifier
 
         def values(point):
-            """Computes the sum of the cross-entropies of both heads in inference mode."""
+            """Adds the cross-entropies of similarity and auxiliary head in inference mode."""
             embedding = classifier.embed(point)
             class_term = robust.cross_entropy(labels, classifier.head_scores(embedding, "sim"))
             if classifier.aux is None:
@@ -561,8 +563,8 @@ METHODS: dict[str, type[Method]] = {
 
 
 def _evenly_spaced_rows(rows, fraction):
-    """Returns evenly spaced row indices. If a batch is sorted by class, the selected rows therefore
-    include all classes.
+    """Returns evenly spaced row indices. The selected rows include all classes even if a batch is
+    sorted by class.
     """
     if isinstance(rows, int):
         count = max(1, round(rows * fraction))

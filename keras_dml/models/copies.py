@@ -1,4 +1,4 @@
-"""Copies a model, and changes the solver of its matrix layers or its precision."""
+"""Copies a model, and changes its precision or the solver of its matrix layers."""
 
 from keras_dml._backend import keras
 from keras_dml.layers.matrices import functions

@@ -48,10 +48,10 @@ def efficientnet_lite0(
     Args:
         input_shape: `(height, width, 3)`, with height and width at least 32. The same weights work
             for images of any size.
-        weights: Path of a `.weights.h5` file of the network without `embedding`. Default: random
-            weights.
+        weights: Path of a `.weights.h5` file of the network without `embedding`. By default, the
+            weights are random.
         embedding: Number of units of a linear layer on the features, which has random initial
-            weights. Default: no such layer.
+            weights. By default, there is no linear layer.
 
     Returns:
         A `keras.Model` with 3.4 million weights.

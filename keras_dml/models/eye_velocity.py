@@ -1,6 +1,4 @@
-"""Builds the network of Jaeger2019 for eye movements, which has a part for slow and a part for fast
-velocities.
-"""
+"""Builds the eye movement network of Jaeger2019, with parts for slow and for fast velocities."""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras

@@ -14,8 +14,8 @@ from keras_dml.layers.windowed_mean import WindowedMean
 RATE_HZ = 16000
 LEVEL = 10 ** (-30 / 20)  # -30 dB relative to full scale
 HOP, FRAME = 160, 400  # samples
-# Numbers of frames. A window has 1.6 s, 1.3 windows start per second, and the reach is 3/4 of a
-# window.
+# Numbers of frames. A window is 1.6 s long, 1.3 windows start per second, and every window after
+# the first needs audio for 3/4 of its length.
 WINDOW, STEP, REACH = 160, 77, 120
 
 
@@ -25,13 +25,13 @@ def ge2e(
     """Builds a voice encoder that computes d-vectors from raw audio (generalized end-to-end loss,
     GE2E; Wan2018, as implemented in Resemblyzer 0.1.4).
 
-    If a recording is quieter than -30 dB, the model amplifies it to this level. The model divides
-    audio into windows of 1.6 s and computes mel bands of each window. LSTM layers process the
-    bands, and a dense layer with ReLU processes the last output of the LSTM layers. The result of
-    each window is scaled to length 1. The embedding is the mean over all windows, scaled to length
-    1 again. `zoo/voice_ge2e_sim/convert.py` writes a file with the weights of Resemblyzer, which
-    were trained on thousands of speakers. In contrast to `preprocess_wav` of Resemblyzer the model
-    does not remove silence.
+    If a recording is quieter than -30 dB relative to full scale, the model amplifies the recording
+    to this level. The model divides audio into windows of 1.6 s and computes mel bands of each
+    window. LSTM layers process the bands, and a dense layer with ReLU processes the last output of
+    the LSTM layers. The result of each window is scaled to length 1. The embedding is the mean over
+    all windows, scaled to length 1 again. `zoo/voice_ge2e_sim/convert.py` writes a file with the
+    weights of Resemblyzer, which were trained on thousands of speakers. In contrast to
+    `preprocess_wav` of Resemblyzer, the model does not remove silence.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1], of any length, with or

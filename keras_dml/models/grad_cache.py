@@ -20,8 +20,8 @@ class GradCache(keras.Model):
     including pairs across chunks. The model stores the gradient of the loss with respect to the
     embeddings, embeds each chunk again and propagates the gradient to the weights. Compared with an
     ordinary step, a step with `GradCache` computes one more pass through the encoder. Except for
-    rounding, the weights after the two steps are equal. The step needs memory for the activations
-    of one chunk, for all embeddings and for the loss.
+    rounding, the weights after an ordinary step and after a step with `GradCache` are equal. The
+    step needs memory for the activations of one chunk, for all embeddings and for the loss.
 
     In inference, the model has the same input, output and distance as its encoder. To publish a
     trained model, use `model.encoder`, which shares its weights with this model. `fit` accepts any
@@ -32,12 +32,12 @@ class GradCache(keras.Model):
     There are `c = ceil(batch / chunk)` chunks. Chunk i holds the rows i, i + c, i + 2c, ..., so
     each chunk has rows of all classes if the batch is sorted by class. The batch size does not have
     to be a multiple of the number of chunks. If a chunk has one row too few, the chunk contains one
-    of its rows twice, and the model drops the second embedding of this row. The two passes draw the
-    same dropout masks for a chunk, because they start from the same state of the encoder and of its
-    random generators. Batch normalization normalizes each chunk and updates its statistics once per
-    chunk. With batch normalization, the step therefore equals the step of a network that normalizes
-    each chunk separately. To get the same step as without `GradCache`, set `trainable = False` for
-    all batch normalization layers before `compile`.
+    of its rows twice, and the model drops the second embedding of this row. The first and the
+    second pass draw the same dropout masks for a chunk, because both passes start from the same
+    state of the encoder and of its random generators. Batch normalization normalizes each chunk and
+    updates its statistics once per chunk. With batch normalization, the step therefore equals the
+    step of a network that normalizes each chunk separately. To get the same step as without
+    `GradCache`, set `trainable = False` for all batch normalization layers before `compile`.
 
     Args:
         encoder: A functional or sequential `keras.Model` with one input and one output.
@@ -46,7 +46,7 @@ class GradCache(keras.Model):
     Raises:
         TypeError: If `chunk` is not an integer.
         ValueError: If the encoder is not a functional or sequential model with one input and one
-            output, or `chunk` is not positive. The first training step also raises this error if
+            output, or `chunk` is not positive. The first training step also raises a ValueError if
             layers of the encoder add losses that depend on activations, because such losses cannot
             be cached.
 

@@ -15,7 +15,7 @@ def image_input(
     Args:
         input_shape: `(height, width, channels)`, without None.
         min_size: Smallest allowed height and width, in pixels.
-        channels: Required number of channels. Default: any number.
+        channels: Required number of channels. By default, any number is allowed.
 
     Raises:
         ValueError: If the shape is invalid.

@@ -20,13 +20,13 @@ class PotatoNetwork(keras.Model):
     """Encoder of positive definite matrices that is trained by `PotatoRankingLoss` (Kim2020,
     Algorithm 1).
 
-    In inference, the network has the same input, output and distance as its encoder. The network
-    has additional weights, `network.potatoes`, which store the statistics of the Riemannian potato
-    of each class. Each step scores the embeddings by the current statistics and then updates the
-    statistics once with the embeddings of the batch. (Algorithm 1 of Kim2020 updates the statistics
-    after each row of the batch, so its result depends on the order of the rows.) Model files
-    contain the statistics, so training can continue with a loaded network. To publish a model, use
-    `network.encoder`, which shares its weights with the network.
+    In inference, the network has the same input, output and distance as its encoder. The additional
+    weights in `network.potatoes` store the statistics of one Riemannian potato per class. Each step
+    scores the embeddings by the current statistics and then updates the statistics once with the
+    embeddings of the batch. (Algorithm 1 of Kim2020 updates the statistics after each row of the
+    batch, so its result depends on the order of the rows.) Model files contain the statistics, so
+    training can continue with a loaded network. To publish a model, use `network.encoder`, which
+    shares its weights with the network.
 
     Call `calibrate` once before `fit`, because training needs initial statistics. The statistics
     lag behind the embeddings, because training changes the encoder. The callback `recalibration`
@@ -45,8 +45,8 @@ class PotatoNetwork(keras.Model):
 
     Raises:
         ValueError: If the outputs of the encoder are not matrices, or an argument is out of range.
-            Training also raises this error if the compiled loss is not a `PotatoRankingLoss`, or if
-            `calibrate` was not called before.
+            Training also raises a ValueError if the compiled loss is not a `PotatoRankingLoss`, or
+            if `calibrate` was not called before.
 
     Example:
         >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
@@ -83,7 +83,7 @@ class PotatoNetwork(keras.Model):
 
         Raises:
             TypeError: If an array holds values other than numbers.
-            ValueError: If an array holds NaN or infinity, or a label is not a class.
+            ValueError: If an array holds NaN or infinity, or a label is not a class id.
         """
         if isinstance(x, np.ndarray):
             finite("`x`", x)
@@ -103,7 +103,7 @@ class PotatoNetwork(keras.Model):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch, and in training updates the statistics afterwards."""
+        """Computes the loss of a batch. In training, updates the statistics afterwards."""
         if not isinstance(self.loss, PotatoRankingLoss):
             raise ValueError(
                 "PotatoNetwork needs `compile(optimizer, PotatoRankingLoss())`. Received "
@@ -142,8 +142,8 @@ class PotatoNetwork(keras.Model):
 
         Raises:
             TypeError: If an input holds values other than real numbers, or a label is a name.
-            ValueError: If a class has fewer than two samples, a label is not a class, an input or
-                its embedding is not finite, or an embedding is not positive definite.
+            ValueError: If a class has fewer than two samples, a label is not a class id, an input
+                or its embedding is not finite, or an embedding is not positive definite.
         """
         batch_size = whole("batch_size", batch_size, minimum=1)
         samples = whole("samples", samples, minimum=2)

@@ -57,10 +57,11 @@ class PrototypicalClassifier(CheckedTraining):
     class that was added after training, so the auxiliary term ignores rows of this class.
 
     If a label in an array is not a class, `fit` raises an error before the first step. If the
-    labels come from a data pipeline, a compiled training step receives them, and it cannot raise an
-    error. If a label is invalid, the loss of the step is NaN, the gradient is 0, and no prototype
-    changes. In an evaluation, an invalid label raises an error. On several replicas, the prototypes
-    are updated with the global batch, and pairs are formed within each replica.
+    labels come from a data pipeline, a compiled training step receives the labels, and this step
+    cannot raise an error. If a label is invalid, the loss of the step is NaN, the gradient is 0,
+    and no prototype changes. In an evaluation, an invalid label raises an error. On several
+    replicas, the prototypes are updated with the global batch, and pairs are formed within each
+    replica.
 
     Args:
         encoder: A built `keras.Model` with one input that returns vectors, shape `(batch,
@@ -126,8 +127,9 @@ class PrototypicalClassifier(CheckedTraining):
     ) -> Tensor:
         """Computes the scores, shape `(batch, classes)`.
 
-        In training and in an evaluation, the result is a dict of embeddings and scores. The scores
-        use the prototypes before they are updated, and only metrics use these scores.
+        In training and in an evaluation, the result is a dict of embeddings and scores. In
+        training, the scores are computed before the prototypes are updated, and only metrics use
+        these scores.
         """
         embedding = self._encode(inputs, training, mask)
         return self._outputs(embedding, self.prototypes_layer(embedding, training=False), training)
@@ -140,7 +142,7 @@ class PrototypicalClassifier(CheckedTraining):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch, and in training updates the prototypes before.
+        """Computes the loss of a batch. In training, updates the prototypes first.
 
         Args:
             x: Inputs, shape `(batch, ...)`.
@@ -232,7 +234,8 @@ class PrototypicalClassifier(CheckedTraining):
             head: `"sim"` or `"dol"`. `"sim"` computes similarities to the prototypes. If classes
                 were added, these scores are balanced between old and new classes (see
                 `add_classes`). `"dol"` computes the scores of the auxiliary dense layer, which has
-                only the classes of training. With `aux="am"`, these scores are cosines.
+                units only for the classes of the training data. With `aux="am"`, these scores are
+                cosines.
 
         Raises:
             ValueError: Same as in `embed` and `head_scores`.
@@ -294,7 +297,8 @@ class PrototypicalClassifier(CheckedTraining):
 
         Args:
             x: Inputs, shape `(count, ...)`.
-            among: Names of the classes to choose from. Default: all classes.
+            among: Names of the classes to choose from. By default, the method chooses among all
+                classes.
             batch_size: Number of inputs per call of the model.
 
         Returns:
@@ -351,10 +355,11 @@ class PrototypicalClassifier(CheckedTraining):
         Expect lower accuracy on new classes than on old classes. We measured accuracy with five
         examples of each new class and a choice among all classes. On digits, 89.5 % of inputs of
         new classes and 98.5 % of inputs of old classes were classified correctly (harmonic mean
-        93.7 %). On speakers, 88.2 % (new classes) and 92.8 % (old classes) were correct, with a
-        harmonic mean of 90.3 %. On characters of Omniglot, 81.8 % (new classes) and 94.3 % (old
-        classes) were correct, with a harmonic mean of 87.4 %. On photographs of CIFAR-10, 46.6 %
-        (new classes) and 40.0 % (old classes) were correct, with a harmonic mean of 41.9 %. The
+        93.7 %). On speakers, 88.2 % of inputs of new classes and 92.8 % of inputs of old classes
+        were classified correctly (harmonic mean 90.3 %). On characters of Omniglot, 81.8 % of
+        inputs of new classes and 94.3 % of inputs of old classes were classified correctly
+        (harmonic mean 87.4 %). On photographs of CIFAR-10, 46.6 % of inputs of new classes and
+        40.0 % of inputs of old classes were classified correctly (harmonic mean 41.9 %). The
         encoders were trained without the new classes (see `zoo/new_classes.md` in the repository).
         `keras_dml.evaluation.generalized_accuracy` computes the accuracy on new classes, the
         accuracy on old classes and their harmonic mean for your data.
@@ -375,8 +380,8 @@ class PrototypicalClassifier(CheckedTraining):
         """Adds further examples to the prototype of a class.
 
         Args:
-            class_name: Name of a class. Its prototype must be the mean of a known number of
-                embeddings.
+            class_name: Name of a class. The prototype of this class must be the mean of a known
+                number of embeddings.
             x: Examples, shape `(count, ...)`.
             batch_size: Number of inputs per call of the encoder.
 
@@ -478,7 +483,7 @@ class PrototypicalClassifier(CheckedTraining):
 
     @property
     def _trained_classes(self):
-        """Number of classes that training accepts, which are the first rows of the prototypes."""
+        """Number of classes that training accepts, whose prototypes are the first rows."""
         classes = self.prototypes_layer.classes
         return classes if self.aux_head is None else min(self.aux_head.units, classes)
 
@@ -639,7 +644,8 @@ def _check_batch(shape, dtype, input_shape):
     Args:
         shape: Shape of the array that is checked.
         dtype: Dtype of the array.
-        input_shape: Shape of the encoder's input with the batch axis. None allows any size.
+        input_shape: Shape of the encoder's input with the batch axis. An entry None allows any
+            size.
     """
     shape, input_shape = tuple(shape), tuple(input_shape)
     fits = len(shape) == len(input_shape) and all(

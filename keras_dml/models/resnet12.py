@@ -20,8 +20,8 @@ def resnet12(
     mean: ArrayLike = 0.5,
     stddev: ArrayLike = 0.5,
 ) -> keras.Model:
-    """Builds ResNet-12, the usual encoder in few-shot benchmarks (Oreshkin2018). The numbers of
-    filters are those of Lee2019.
+    """Builds ResNet-12, the usual encoder in few-shot benchmarks (Oreshkin2018). The default
+    numbers of filters come from Lee2019.
 
     The network has four residual blocks, each with three 3 by 3 convolutions. Max pooling follows
     each block. The features are means over all positions in the last feature map.
@@ -36,7 +36,8 @@ def resnet12(
             `2 ** len(widths)`.
         widths: Number of filters of each block. (64, 128, 256, 512) is another common choice.
         dropout: Fraction of the activations after each block that dropout sets to zero.
-        embedding: Number of units of a linear layer on the features. Default: no such layer.
+        embedding: Number of units of a linear layer on the features. By default, there is no linear
+            layer.
         mean: Mean that is subtracted to standardize images, a number or a list with a number per
             channel.
         stddev: Standard deviation by which images are divided, a number or a list with a number per

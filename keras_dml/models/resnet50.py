@@ -1,4 +1,4 @@
-"""Builds an encoder of larger images from the ResNet-50 of `keras.applications`."""
+"""Builds an image encoder from the ResNet-50 of `keras.applications`."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Path
@@ -31,8 +31,8 @@ def resnet50(
     Args:
         input_shape: `(height, width, 3)`, with height and width at least 32.
         weights: `"imagenet"` (Keras downloads the file), or the path of a file with weights of the
-            network without its classification layer. Default: random weights.
-        embedding: Units of a linear layer on the features. Default: no such layer.
+            network without its classification layer. By default, the weights are random.
+        embedding: Units of a linear layer on the features. By default, there is no linear layer.
 
     Returns:
         A `keras.Model` with 23.6 million weights.

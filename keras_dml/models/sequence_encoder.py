@@ -19,7 +19,7 @@ from keras_dml.models._normalization import batch_normalization
 
 # Number of filters of each of the sixteen convolutions. Abdelwahab2019 does not state these numbers
 # (only "16 stacked convolutions"), so the numbers for "paper" are our choice. A quantized model of
-# size "edge" has 180 KB.
+# size "edge" takes 180 KB.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,

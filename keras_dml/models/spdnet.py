@@ -35,12 +35,12 @@ def spdnet(
     (Huang2017; Kim2020, section 4).
 
     In contrast to Kim2020, this network has only one ReEig layer, after the first BiMap, because
-    later ReEig layers would not change their inputs. A BiMap computes W'XW, and the columns of W
-    are orthonormal. The smallest eigenvalue of W'XW is therefore at least the smallest eigenvalue
-    of X (Poincaré separation theorem), which is at least `epsilon` after the first ReEig. The only
-    effect of a later ReEig would be a zero gradient for eigenvalues that equal `epsilon`. With
-    `output="tangent"`, the last layer is `TangentMap`. `TangentMap` computes only one
-    eigendecomposition, both to raise small eigenvalues and to compute the logarithm.
+    later ReEig layers would not change their inputs. A BiMap computes W'XW from a matrix X, and the
+    columns of W are orthonormal. The smallest eigenvalue of W'XW is therefore at least the smallest
+    eigenvalue of X (Poincaré separation theorem), which is at least `epsilon` after the first
+    ReEig. The only effect of a later ReEig would be a zero gradient for eigenvalues that equal
+    `epsilon`. With `output="tangent"`, the last layer is `TangentMap`. `TangentMap` computes only
+    one eigendecomposition, both to raise small eigenvalues and to compute the logarithm.
 
     Functional model:
         Input: `matrix`, shape `(batch, n, n)`, symmetric. With `estimator`, the input is `signal`,
@@ -57,8 +57,8 @@ def spdnet(
             50) or `"hdm05"` (93, 80, 40, 20).
         output: `"tangent"` or `"spd"`.
         epsilon: Smallest eigenvalue, in squared units of the signal (see `ReEig`).
-        estimator: Estimator that the layer `Covariance` applies to recordings. By default, there is
-            no such layer, and the inputs are matrices.
+        estimator: Estimator that the layer `Covariance` applies to recordings. By default, the
+            network has no `Covariance` layer, and the inputs are matrices.
         normalization: Normalization of recordings before their covariance is computed: None,
             `"channel"`, `"instance"` or `"difference"`, as in `sequence_encoder`.
         solver: `"eigh"`, or `"polynomial"` for devices. `with_solver` changes the solver of a

@@ -48,10 +48,11 @@ def thresholding_cnn(
             four times as many filters, and the hidden layer has 32 times as many units.
         embedding: Units of the last layer.
         gray_band: Width of the band of gray values that are not clipped, above 0 and at most 1. If
-            `gray_band` is set, the initial filters are random. Default: no stretching.
+            `gray_band` is set, the initial filters are random. By default, the network does not
+                stretch gray values.
 
     Returns:
-        A `keras.Model`. With the default arguments, it has 1,680,192 weights.
+        A `keras.Model`. With the default arguments, the model has 1,680,192 weights.
 
     Raises:
         ValueError: If the shape is invalid, or the band is out of range.

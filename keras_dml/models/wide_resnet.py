@@ -24,10 +24,10 @@ def wide_resnet(
 ) -> keras.Model:
     """Builds a wide residual network (Zagoruyko2016), which Monteiro2020 uses for CIFAR-10.
 
-    The network has three groups of pre-activation blocks. Its features are means over all positions
-    in the last feature map. A block applies batch normalization, ReLU and a 3 by 3 convolution
-    twice, with dropout in between. If a block changes the shape, its shortcut is a 1 by 1
-    convolution.
+    The network has three groups of pre-activation blocks. The features that the network returns are
+    means over all positions in the last feature map. A block applies batch normalization, ReLU and
+    a 3 by 3 convolution twice, with dropout in between. If a block changes the shape, its shortcut
+    is a 1 by 1 convolution.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
@@ -39,7 +39,7 @@ def wide_resnet(
         width: Factor by which the numbers of filters 16, 32 and 64 are multiplied.
         input_shape: `(height, width, channels)`, with height and width at least 8.
         dropout: Fraction of the activations in each block that dropout sets to zero.
-        embedding: Units of a linear layer on the features. Default: no such layer.
+        embedding: Units of a linear layer on the features. By default, there is no linear layer.
         mean: Mean that is subtracted to standardize images, a number or a list with a number per
             channel. The default is the mean of CIFAR-10.
         stddev: Standard deviation by which images are divided, a number or a list with a number per

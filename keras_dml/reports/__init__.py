@@ -1,7 +1,7 @@
 """Draws plots of evaluation results in a common style, and writes an HTML page that contains these
 plots.
 
-The modules of this package are imported on first use. The package does not import Keras.
+The modules of this package are imported on first use. The package `reports` does not import Keras.
 """
 
 import lazy_loader

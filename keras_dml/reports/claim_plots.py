@@ -30,14 +30,14 @@ def claims(
 ) -> Figure:
     """Plots claims, with one column for each claimed person and one point for each claim. A line
     shows the threshold. The higher a point, the closer is the recording to the claimed person. In
-    each column, true claims come first, then false claims by other claimed people, and then false
-    claims by strangers. Claims of the same kind follow the order of `decisions`.
+    each column, true claims come first, then false claims by people whom other claims name, and
+    then false claims by strangers. Claims of the same kind follow the order of `decisions`.
 
     Args:
         decisions: `keras_dml.gallery.Decision` of each claim. All decisions must have the same
             threshold.
         people: Name of the person who made the recording, for each claim. A person counts as a
-            stranger if no claim in `decisions` names this person.
+            stranger if no claim in `decisions` is a claim to be this person.
         title: Main result, in one sentence. By default, the title states the number of correct
             decisions.
         caption: Text that states the data, the model and the source of the recordings.
@@ -103,7 +103,7 @@ def _draw_limit(axes, limit, end):
 
 
 def _draw_column(axes, column, rows, claimed):
-    """Draws all claims that name one person."""
+    """Draws all claims to be one person."""
     groups = {label: [] for label in _LOOKS}
     for decision, who in rows:
         groups[_kind(decision, who, claimed)].append(_nearness(decision, decision.score))
@@ -124,7 +124,9 @@ def _draw_column(axes, column, rows, claimed):
 
 
 def _kind(decision, who, claimed):
-    """Returns whether a claim is true, false and made by a claimed person, or false and made by a
+    """Returns one of three kinds of claims.
+
+    A claim is true, is false and made by a person whom other claims name, or is false and made by a
     stranger.
     """
     if decision.person == who:

@@ -3,8 +3,8 @@ Figures 2 to 5).
 
 Each function draws a plot from a table, which is a dict from names to columns. `reports.save`
 writes the table in the same folder as the plot. All measured values are fractions. Error bars show
-standard errors over seeds, which are in the columns `..._stderr`. A value without a standard error
-has no error bar.
+standard errors over seeds. The columns `..._stderr` contain these errors. A value without a
+standard error has no error bar.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def loss_people(
 
     Args:
         table: Columns `method`, `person`, `value` and `value_stderr`.
-        own: Method that the paper proposes. The plot prints its name in bold.
+        own: Method that the paper proposes. The plot prints the name of this method in bold.
         title: Main result, in one sentence.
         caption: Text that states data, people, protocol and seeds.
 
@@ -130,13 +130,13 @@ def loss_people(
 
 
 def loss_spread(table: Mapping[str, Sequence[Any]], *, title: str, caption: str = "") -> Figure:
-    """Plots, for each loss, the distances to the center of the own class and to the centers of
-    other classes (Kim2020, Fig. 2).
+    """Plots, for each loss, the distances of embeddings to the center of their class and to the
+    centers of other classes (Kim2020, Fig. 2).
 
     Args:
         table: Table with the columns `method`, `kind` (`"own"` or `"other"` class), `fraction`
-            (from 0 to 1) and `distance`. A distance is the quantile of all distances at its
-            fraction.
+            (from 0 to 1) and `distance`. Each value of `distance` is the quantile of the distances
+            at the value of `fraction` in the same row.
         title: Main result, in one sentence.
         caption: Text that states data, people, protocol and seeds.
 

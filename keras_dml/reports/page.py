@@ -24,7 +24,7 @@ class Section(NamedTuple):
         rows: Rows of the table. `str` converts each entry to text.
         note: Text below the table, which is printed in a small font.
         groups: Labels above groups of neighboring columns. Each entry is a pair of a label and its
-            number of columns. If the list is empty, the table has no labels above groups.
+            number of columns. If the list is empty, the table has no such labels.
     """
 
     title: str

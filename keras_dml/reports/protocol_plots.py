@@ -35,8 +35,8 @@ def protocol_curves(table: Mapping[str, Sequence[Any]], *, title: str, caption: 
 
     Args:
         table: Table with the columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and
-            `stderr`, as in the records of `evaluation.paper_protocol`. A further column, `paper`,
-            holds the value that the paper reports, or None.
+            `stderr`, as in the records of `evaluation.paper_protocol`. The column `paper` holds the
+            value that the paper reports, or None.
         title: Main result, in one sentence.
         caption: Text that states data, people, protocol and seeds. The function puts an explanation
             of bars and diamonds before the caption.
@@ -78,8 +78,8 @@ def person_distances(
 
     Args:
         table: Table with the columns `method`, `stage`, `kind` (`"same"` or `"other"` person),
-            `fraction` (from 0 to 1) and `distance`. A distance is the quantile of all distances at
-            its fraction. Each stage has a panel.
+            `fraction` (from 0 to 1) and `distance`. Each value of `distance` is the quantile of the
+            distances at the value of `fraction` in the same row. Each value of `stage` has a panel.
         title: Main result, in one sentence.
         caption: Text that states data, people, protocol, seeds, and the unit of the distances.
 

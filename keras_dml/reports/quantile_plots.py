@@ -24,20 +24,21 @@ def quantile_curves(
 ) -> Figure:
     """Plots the quantile functions of two people in the filters in which these people differ most.
 
-    A thin line shows a recording. A thick line shows, at each knot, the median over the recordings
-    of a person. The size of the shaded area between the two thick lines is the 1-Wasserstein
-    distance between the two medians in this filter (Abdelwahab2019, Eq. 9). The function ranks
-    filters by a difference: the mean distance between the two people minus the mean distance
-    between recordings of the same person.
+    Each thin line shows one recording. A thick line shows, at each knot, the median over the
+    recordings of a person. The size of the shaded area between the two thick lines is the
+    1-Wasserstein distance between the two medians in this filter (Abdelwahab2019, Eq. 9). The
+    function ranks filters by a difference: the mean distance between the two people minus the mean
+    distance between recordings of the same person.
 
     Args:
         first: Quantile embeddings of the first person, shape `(recordings, filters + 1, knots)`.
-            The last row holds the knots.
+            The last row of an embedding holds the knots.
         second: Quantile embeddings of the second person, with the same knots.
         names: Labels of the two people in the plot. Use pseudonyms instead of names.
         filters: Number of filters to draw.
-        title: Main result, in one sentence. Default: a sentence about the distances.
-        caption: Data, model and source of the recordings.
+        title: Main result, in one sentence. By default, the title is a sentence about the
+            distances.
+        caption: Text that states the data, the model and the source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -99,7 +100,8 @@ def filter_distances(first: Tensor, second: Tensor, knots: ArrayLike) -> Any:
 
 def _pairs(x, y, knots):
     """Computes distances of all pairs in each filter by the trapezoidal rule. If the difference
-    changes its sign within a segment, the rule is corrected in this segment.
+    between two quantile functions changes its sign within a segment, the function corrects the rule
+    in this segment.
     """
     gap = x[:, None] - y[None]  # (m, n, filters, knots)
     left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])

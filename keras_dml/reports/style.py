@@ -75,8 +75,8 @@ _LOOK = {
 
 
 def house_style() -> AbstractContextManager[None]:
-    """Returns a context manager. Figures that are drawn and saved within its block have the style
-    of the package.
+    """Returns a context manager. Figures that are drawn and saved within the block of this context
+    manager have the style of the package.
     """
     return mpl.rc_context(_LOOK)
 
@@ -86,7 +86,7 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
 
     Args:
         title: Main result, in one sentence.
-        caption: Data, people, protocol and seeds.
+        caption: Text that states data, people, protocol and seeds.
         width: Width in inches.
         height: Height in inches.
 

@@ -37,8 +37,8 @@ def verification_curves(
             the function draws the mean curve of the repetitions, with a band of plus and minus one
             standard error.
         title: Main result, in one sentence. By default, the title states the equal error rates.
-        caption: Data, people, protocol and seeds. The function puts the numbers of trials before
-            the caption.
+        caption: Text that states data, people, protocol and seeds. The function puts the numbers
+            of trials before the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -100,8 +100,8 @@ def score_histogram(
     Args:
         result: A `Verification`, which holds the scores of all trials.
         title: Main result, in one sentence. By default, the title states the equal error rate.
-        caption: Data, people, protocol and seeds. The function puts the numbers of trials before
-            the caption.
+        caption: Text that states data, people, protocol and seeds. The function puts the numbers
+            of trials before the caption.
         unit: Name of the score, which labels the horizontal axis.
 
     Returns:

@@ -34,8 +34,8 @@ class ClassSampler(keras.utils.PyDataset):
         mixed: Fraction of the batches that ignore `groups`, so that their classes come from all
             groups.
         drop_singles: Whether to drop classes with fewer than `per_class` examples.
-        augment: Function `augment(batch, rng)` that returns a changed batch of NumPy arrays. None
-            leaves batches unchanged.
+        augment: Function `augment(batch, rng)` that returns a changed batch of NumPy arrays. By
+            default, batches are not changed.
         seed: Seed of all draws, a non-negative integer.
         **kwargs: Further arguments of `keras.utils.PyDataset`, such as `workers`.
     """
@@ -136,7 +136,8 @@ class ClassSampler(keras.utils.PyDataset):
             epochs: Number of consecutive epochs, beginning with the current epoch.
 
         Returns:
-            Data set of `epochs * len(sampler)` batches. Its iteration does not change `epoch`.
+            Data set of `epochs * len(sampler)` batches. Iterating over the data set does not change
+            `epoch`.
 
         Raises:
             ImportError: If TensorFlow is not installed.

@@ -23,7 +23,7 @@ class EpisodeSampler(ClassSampler):
     Use this sampler to train with the same kind of episodes as in few-shot evaluation
     (Vinyals2016). The sampler is also suitable for `models.PrototypicalClassifier`, whose pair term
     needs several examples of each class in a batch. For `PrototypicalClassifier`, use
-    `labels="classes"`, so that it updates the prototypes of the right classes.
+    `labels="classes"`, so that the classifier updates the prototypes of the right classes.
 
     A batch holds the support examples of all classes, class by class, followed by the query
     examples in the same order of classes. The support set is `batch[:rows].reshape(ways, shots,

@@ -17,7 +17,7 @@ class NPairSampler(PKSampler):
     `2i + 1` are a pair. If `pairs` is a multiple of the number of replicas, both rows of a pair are
     therefore on the same replica.
 
-    By default an epoch has `ceil(number of classes / pairs)` batches. See `PKSampler` for seeds,
+    By default, an epoch has `ceil(number of classes / pairs)` batches. See `PKSampler` for seeds,
     epochs and resuming.
 
     >>> import numpy as np

@@ -27,15 +27,15 @@ class PKSampler(ClassSampler):
     Batch `i` of epoch `e` depends only on `(seed, e, i)`, not on the number of workers or on
     earlier batches. `fit` calls `on_epoch_end` once before its first epoch. If `sampler.epoch` is e
     before the call, epoch k of `fit` (counted from 0) therefore uses the batches of epoch e + k +
-    1. To resume a run after k epochs so that it uses exactly the same batches as without a stop,
-    create the sampler again, set `sampler.epoch = k`, and call `fit(..., initial_epoch=k,
-    shuffle=False)`. Without `shuffle=False`, Keras shuffles the order of the batches with Python's
-    `random`. Pass `steps_per_epoch` to the sampler, not to `fit`. If `steps_per_epoch` is passed to
-    `fit`, an epoch ends while batches of this epoch are still in the queue.
+    1. To resume a run after k epochs with exactly the batches of an uninterrupted run, create
+    the sampler again, set `sampler.epoch = k`, and call `fit(..., initial_epoch=k, shuffle=False)`.
+    Without `shuffle=False`, Keras shuffles the order of the batches with Python's `random`. Pass
+    `steps_per_epoch` to the sampler, not to `fit`. If `steps_per_epoch` is passed to `fit`, an
+    epoch ends while batches of this epoch are still in the queue.
 
     On JAX, Keras 3.15 draws batches to build the loss. If `workers` is above 1, the first `fit`
-    after `compile` trains on these batches first. If you call `evaluate` on one batch before `fit`,
-    this does not happen.
+    after `compile` trains on these batches first. To avoid training on these batches, call
+    `evaluate` on one batch before `fit`.
 
     >>> import numpy as np
     >>> x, y = np.zeros((6, 50, 3)), ["ann", "bob", "cid", "ann", "bob", "cid"]
@@ -49,7 +49,7 @@ class PKSampler(ClassSampler):
             `(time_i, channels)`. The recordings are not copied.
         y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`. Classes are integers
             of any size, strings, bytes, or floats with integer values. In batches, classes have ids
-            from 0, and `class_names[id]` is the original id.
+            that start at 0, and `class_names[id]` is the original id.
         classes: Number of distinct classes in a batch, at least 2 and at most the number of classes
             in `y`.
         per_class: Number of recordings of each class in a batch, at least 2 and at most the size of

@@ -17,8 +17,8 @@ from keras_dml._messages import printable
 
 MAX_TEXT = 32 * 2**20  # bytes of a JSON member. A network of 250 layers needs 1/200 of this size.
 MAX_SMALL = 32 * 2**20  # bytes to which any file may expand
-# Files that expand to more than MAX_SMALL may expand to 20 times their size. Compression reduces
-# weights to nine tenths of their size, and constant arrays to less.
+# A file that expands to more than MAX_SMALL bytes may expand to at most MAX_GROWTH times its size.
+# Compression reduces weights to nine tenths of their size, and constant arrays to less.
 MAX_GROWTH = 20
 PIECE = 2**20
 METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
@@ -33,7 +33,7 @@ def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
             stricter, because parsed JSON needs much more memory than its text.
 
     Returns:
-        Names of the members.
+        Names of all members of the zip file.
 
     Raises:
         ValueError: If the file is not a zip file, is damaged, has unusual features or is too large.

@@ -309,8 +309,8 @@ def far_interval(row: dict[str, Any]) -> Sequence[float]:
 
 
 def tries_in_words(row: dict[str, Any]) -> tuple[str, ...]:
-    """Formats the accept rates of a threshold for one try and for several tries. The columns are
-    called `TRIES`.
+    """Formats the accept rates of a threshold for one try and for several tries. `TRIES` holds the
+    names of the columns.
 
     Args:
         row: Element of the list `thresholds` of a card that contains `best_of_tries`.
@@ -347,7 +347,7 @@ def percents(bounds: Sequence[float], unit: str = " %") -> str:
 def _digits(bounds):
     """Returns the number of decimals of a percentage.
 
-    If the interval is narrower than half a percent, the function returns 2.
+    The number is 2 if the interval is narrower than half a percentage point, and otherwise 1.
     """
     return 2 if bounds[1] - bounds[0] < 0.005 else 1
 

@@ -126,7 +126,8 @@ def table(
         describe: Function that returns the first cell in the row of a baseline.
 
     Returns:
-        Headings, and rows of cells. Headings and rows are empty if nothing was measured.
+        Headings of the table, and rows of cells. Headings and rows are empty if nothing was
+        measured.
     """
     if "unmeasured" in card["headline"]:
         return [], []

@@ -12,7 +12,7 @@ BYTES = 16
 
 
 def numbered(names: Iterable[str]) -> dict[str, Any]:
-    """Returns entries for the part `data` of a card that do not reveal the names of the people.
+    """Returns entries for the part `data` of a card. The entries do not reveal people's names.
 
     Args:
         names: Names of the people.
@@ -21,7 +21,7 @@ def numbered(names: Iterable[str]) -> dict[str, Any]:
         Dict with `digests` and `train_subjects`, whose numbers are independent of the order of
         names.
     """
-    # The salt depends only on the names, so if the training is repeated, it writes the same card.
+    # The salt depends only on the names, so a repeated training writes the same card.
     salt = hashlib.sha256("\0".join(sorted(map(_composed, names))).encode()).digest()[:BYTES]
     digests = sorted({_digest(name, salt) for name in names})
     numbers = [str(i) for i in range(1, len(digests) + 1)]

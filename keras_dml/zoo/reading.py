@@ -105,7 +105,8 @@ def check(name: Path) -> float:
 
     Raises:
         ValueError: If the largest difference exceeds the tolerance on the card, or if the tolerance
-            is so large that another model would pass. Also in the same cases as in `load`.
+            is so large that another model would pass. Also in the cases in which `load` raises a
+            ValueError.
         FileNotFoundError: If the model has no card with a golden file.
     """
     model = load(name)
@@ -284,9 +285,7 @@ def _check_archive(opened, file):
 
 
 def _explain(error):
-    """Returns the cause of an error that Keras raised, without the quoted configuration, and
-    advice.
-    """
+    """Returns the cause of a Keras error, without the quoted configuration, and what to do."""
     text = str(error)
     for wrapped in _WRAPPED:
         text = text.rpartition(wrapped)[2]

@@ -1,6 +1,6 @@
 """Defines the schema of a model card, which lists the required keys and checks their values. A card
-may have further keys. Several functions below check a value. The docstring of such a function is
-the end of an error message, after the words "must be".
+may have further keys. Several functions in this module check a value. The docstring of such a
+function is the end of an error message, after the words "must be".
 """
 
 import re
@@ -87,8 +87,8 @@ def mapping(value: Any) -> bool:
 
 LARGEST = sys.float_info.max
 
-# In a schema, a dict lists keys. A list has one entry, which describes every item. A tuple lists
-# alternatives. A function checks a value. Keys that end with ? are optional.
+# In a schema, a dict lists the keys of an object, the only entry of a list describes every item, a
+# tuple lists alternatives, and a function checks a value. Keys that end with ? are optional.
 RECORDINGS: dict[str, Any] = {
     "channels": [text],
     "units": [text],
@@ -170,17 +170,17 @@ BASELINE: dict[str, Any] = {
 # Evidence for the false accept rate of a threshold. `ci95` is the 95 % interval for the rate that
 # would be measured on the same number of other people. `independent` is the number of independent
 # pairs of people that would give the same information as the trials. `strictest` is the lowest rate
-# that can be certified from so many pairs. `people_needed` maps each lower rate to the number of
-# people that would be needed to certify this rate. The number is a single number, or a smallest and
-# a largest number.
+# that can be certified from this number of pairs. `people_needed` maps rates below `strictest` to
+# the number of people that would be needed to certify these rates. The entry is a single number, or
+# a pair of the smallest and the largest number of people.
 CERTIFICATE = {
     "ci95": interval,
     "independent": number,
     "strictest": number,
     "people_needed": mapping,
 }
-# Rates for claims that are accepted if any of several tries is accepted, and rates for a single try
-# of the same people.
+# Rates for claims with several tries, of which only one must be accepted, and rates of the same
+# people for a single try.
 BEST_OF_TRIES = {
     "tries": whole,
     "far": number,
@@ -194,7 +194,7 @@ BEST_OF_TRIES = {
 }
 # `within` is the false accept rate between people who have the same value of a known confounder.
 # `carried` describes how a threshold was derived from the models of a cross-validation. Thresholds
-# that were set with the published model have no `carried`. `method` says whether the rate was
+# that were set with the published model have no entry `carried`. `method` says whether the rate was
 # counted or extrapolated. The interval of the rate is in `certificate`, or in `far_ci95` for cards
 # without `certificate`.
 THRESHOLD: dict[str, Any] = {
@@ -216,7 +216,7 @@ THRESHOLD: dict[str, Any] = {
 # Distances of false claims by people who are not in the training data, in units of the published
 # model's distance.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
-# Thresholds for files for devices, which compute another distance than the model.
+# Thresholds for exported files whose distance differs from the model's distance.
 DEVICE_THRESHOLD: dict[str, Any] = {**THRESHOLD, "distance": text}
 EXPORT = {
     "format": text,
@@ -227,8 +227,8 @@ EXPORT = {
     "change_of_distance?": number,
 }
 
-# Usual properties of the training recordings, and the number of steps from which they apply.
-# `sha256` is the digest of the potato's file.
+# Usual properties of the training recordings, and the smallest number of steps to which these
+# properties apply. `sha256` is the digest of the potato's file.
 QUALITY = {
     "is_sound": boolean,
     "stddev": numbers_or_null,
@@ -332,9 +332,9 @@ def _differences(value, wanted, path):
 def _infinite_numbers(card):
     """Yields a sentence for each number that is not finite.
 
-    Cards must not contain infinite or NaN values, because NaN passes comparisons and every
-    difference is within an infinite tolerance. Integers that are too large for a float are also
-    refused, because formatting them raises an error.
+    Cards must not contain infinite or NaN values, because checks such as `value < 0` do not detect
+    NaN, and every difference is within an infinite tolerance. Integers that are too large for a
+    float are also refused, because formatting them raises an error.
     """
     rest = [("card", card)]
     while rest:
