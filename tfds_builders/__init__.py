@@ -37,7 +37,7 @@ def _builders_in(folder: pathlib.Path) -> list[str]:
     )
 
 
-# {name of the data set: (package, folder)}; a reload keeps the packages that were added
+# {name of the data set: (package, folder)}. If this module is reloaded, the added packages remain.
 _BUILDERS: dict[str, tuple[str, pathlib.Path]] = globals().get("_BUILDERS") or {
     name: (__name__, pathlib.Path(__file__).parent / name)
     for name in _builders_in(pathlib.Path(__file__).parent)
@@ -97,7 +97,8 @@ def add_package(package: str) -> list[str]:
 
 
 def check_name(name: str) -> str:
-    """Checks that the data set in `"name"` or `"name/config"` exists, and returns its name.
+    """Checks that a data set exists, and returns its name. The argument is `"name"` or
+    `"name/config"`.
 
     Raises:
         ValueError: If no data set has the name. The error suggests the most similar name.
@@ -111,7 +112,7 @@ def check_name(name: str) -> str:
 
 
 def check_config(name: str) -> None:
-    """Checks that the data set in `"name"` or `"name/config"` exists and has the config.
+    """Checks that a data set exists and has a config. The argument is `"name"` or `"name/config"`.
 
     Raises:
         ValueError: If the data set or the config does not exist. The error lists the existing
@@ -140,7 +141,7 @@ def builder_cls(name: str) -> type:
 
 
 class _Provider:
-    """Provider that gives TFDS the builder of a data set by its name."""
+    """Object through which TFDS finds our data sets by name and imports their builders."""
 
     def has_dataset(self, name: str) -> bool:
         return name in _BUILDERS

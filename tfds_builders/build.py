@@ -224,7 +224,9 @@ class _Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does. Unfinished files are then removed."""
+    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does, so that the command removes its
+    unfinished files.
+    """
 
     def stop(number, _):
         for each in previous:
@@ -290,7 +292,9 @@ def _first_prepared(names: list[str], *arguments):
 
 
 def _parquet(builder, overwrite: bool, jobs: int) -> pathlib.Path:
-    """Writes Parquet files into the folder `parquet`, and keeps the subfolder `from_<digest>`."""
+    """Writes Parquet files into the folder `parquet`. If the records are in a subfolder
+    `from_<digest>`, the Parquet files are in a subfolder with the same name.
+    """
     from tfds_builders import parquet  # imports pyarrow, which takes half a second
 
     root = pathlib.Path(builder.data_dir_root)  # array_record, or array_record/from_<digest>

@@ -2,11 +2,11 @@
 the folder of each builder.
 
 The file describes the data set for search engines and other programs, in the format MLCommons
-Croissant 1.0 with the fields for responsible AI. Its contents come from the builder's info,
-README.md, CITATIONS.bib and TAGS.txt. The file describes the records of the Parquet files that
-`build --to parquet` writes. This command also copies `croissant.json` next to the Parquet files, so
-that programs can read the records. The description does not contain addresses of the archives,
-because anybody may download only few of them.
+Croissant 1.0 with the fields for responsible AI. The contents of the file come from the builder's
+info, README.md, CITATIONS.bib and TAGS.txt. The file describes the records of the Parquet files
+that `build --to parquet` writes. This command also copies `croissant.json` next to the Parquet
+files, so that programs can read the records. The description does not contain addresses of the
+archives, because only few archives may be downloaded by anybody.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def description(name: str) -> dict:
         distribution=[_file_set(builder) for builder in builders],
         record_sets=[each for builder in builders for each in _record_sets(builder, page)],
     )
-    # mlcroissant writes only the first address, but these metadata also need the second address
+    # mlcroissant writes only the first address of `CONFORMS_TO`, but the metadata must state both
     return metadata.to_json() | {"conformsTo": [*CONFORMS_TO]}
 
 
@@ -115,7 +115,7 @@ def _lines(name: str, file: str) -> list[str]:
 
 
 def _file_set(builder: tfds.core.DatasetBuilder):
-    """Returns the description of a config's Parquet files. They are in folders next to
+    """Returns the description of a config's Parquet files. The files are in folders next to
     `croissant.json`.
     """
     mlc, config = _mlcroissant(), builder.builder_config.name

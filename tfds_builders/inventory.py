@@ -1,5 +1,5 @@
-"""Function that lists prepared data sets, existing archives and missing archives. It does not
-unpack archives.
+"""Function that lists prepared data sets, existing archives and missing archives. The function does
+not unpack archives.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def inventory(
 
     Returns:
         Dictionary from the name of each data set to a dictionary with the keys `people`, `size`,
-        `license` and `configs`. `configs` maps the name of each config to a dictionary. Its key
-        `prepared` lists the file formats in which the config is prepared. `archive` is the path of
-        the archive, or None if an archive is missing. `missing` is the name of the missing official
-        archive, or None. `problem` is the reason why the archive cannot be used, or None. The
-        function does not open archives.
+        `license` and `configs`. `configs` maps the name of each config to another dictionary. In
+        this dictionary, `prepared` lists the file formats in which the config is prepared.
+        `archive` is the path of the archive, or None if an archive is missing. `missing` is the
+        name of the missing official archive, or None. `problem` is the reason why the archive
+        cannot be used, or None. The function does not open archives.
     """
     data_dir = data_folder(data_dir)
     manual_dir = local(manual_dir or data_dir / "downloads" / "manual", "--manual-dir")

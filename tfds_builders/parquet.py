@@ -50,8 +50,8 @@ SHARD_BYTES = 512 << 20  # bytes of the array_record files whose records go into
 
 
 class Shard(NamedTuple):
-    """One Parquet file of a split. It has the records of the split from `start` up to, but not
-    including, `stop`.
+    """One Parquet file of a split. The file has the records of the split from `start` up to, but
+    not including, `stop`.
     """
 
     split: str
@@ -79,7 +79,7 @@ def write(
         The folder with the files. The name of a file is, for example,
         `<split>-00000-of-00001.parquet`. If the builder has a `croissant.json`, this file is copied
         into `<root>/<name>/`. If the folder already exists and was written from the same archive by
-        the same code, it is not changed.
+        the same code, the function does not change the folder.
 
     Raises:
         ValueError: If the folder exists, but is incomplete, was written from another archive, or
@@ -101,7 +101,9 @@ def write(
 
 
 def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
-    """Copies the Croissant description of the data set. Programs need it to read the files."""
+    """Copies the Croissant description of the data set. Programs need this description to read the
+    files.
+    """
     source = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
     if source.is_file():  # a builder of another package may not have a description
         staged = folder / f".{DESCRIPTION}.{os.getpid()}"
@@ -131,8 +133,8 @@ def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> Non
 
 
 def _files_of(folder: pathlib.Path, split: str) -> list[pathlib.Path]:
-    """Returns the paths of all files of a split. The name of any existing file states the number of
-    files.
+    """Returns the paths of all files of a split. The number of files follows from the name of an
+    existing file.
     """
     existing = sorted(folder.glob(f"{split}-*-of-*.parquet"))
     count = existing[0].stem.rpartition("-")[2] if existing else "1"
@@ -283,7 +285,7 @@ def _column(values: list, feature) -> pa.Array:
 def _nested(
     items: pa.Array, kind: pa.DataType, shapes: list[tuple[int, ...]], axis: int
 ) -> pa.Array:
-    """Groups items into lists along one axis, and returns them as an Arrow array."""
+    """Groups items into lists along one axis, and returns an Arrow array of these lists."""
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(items, type=kind)
     lengths = [np.full(math.prod(shape[:axis]), shape[axis]) for shape in shapes]

@@ -46,15 +46,15 @@ def records(
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
     """Returns the records of a data set. The first call prepares the data set.
 
-    The prepared files are in the folder `<data_dir>/array_record/`. If this folder was prepared
-    from another archive than the archive in `manual_dir`, it is not changed. The function then
-    prepares the new archive in the folder `<data_dir>/array_record/from_<digest of the archive>/`.
+    The prepared files are in the folder `<data_dir>/array_record/`. If the files in this folder
+    come from another archive than the archive in `manual_dir`, the function does not change them.
+    The function then prepares the new archive in the subfolder `from_<digest of the archive>/`.
 
     Args:
         name: Name of the data set, such as `"ipol_gait"`, or of a config, such as
             `"ipol_gait/left_foot"`.
         manual_dir: Folder that contains the archive, or one subfolder for each data set
-            (`<manual_dir>/<name>/`). May be None if the data set was prepared before.
+            (`<manual_dir>/<name>/`). The value may be None if the data set was prepared before.
         data_dir: Folder with the prepared data sets. Default: the folder of TFDS.
         split: Split or slice to read, such as `"train"` or `"test[:50%]"`. If None, the function
             returns a dict from the name of each split to its records.
@@ -94,10 +94,10 @@ def prepared(
         manual_dir: See `records`.
         data_dir: See `records`.
         file_format: `"array_record"` or `"tfrecord"`.
-        beam_options: `PipelineOptions` of Apache Beam, or None. They require a builder with
-            `ON_BEAM`.
-        overwrite: Whether to prepare an existing data set again. If False and other code prepared
-            the data set, the function uses it and logs a warning.
+        beam_options: `PipelineOptions` of Apache Beam, or None. These options require a builder
+            with `ON_BEAM`.
+        overwrite: Whether to prepare an existing data set again. If False, the function uses an
+            existing data set, and logs a warning if other code prepared it.
         jobs: Number of processes that read recordings. If the number is larger than 1, the main
             program must be importable without side effects (`if __name__ == "__main__":`).
     """
@@ -181,7 +181,7 @@ def _warn_of_other_code(builder: tfds.core.DatasetBuilder) -> None:
 
 
 def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
-    """Returns the stamp and the checksum of each unpacked archive, as stored at the last call."""
+    """Returns the stamp and the checksum of each unpacked archive that the last call stored."""
     try:
         stamps = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
     except (OSError, ValueError):
@@ -317,8 +317,8 @@ def _prepare(
 ) -> None:
     """Writes the files of a data set.
 
-    If another run has written them in the meantime, the function uses these files. After a failure,
-    it removes the unfinished files.
+    If another run has written the files in the meantime, the function uses these files. After a
+    failure, the function removes the unfinished files.
     """
     builder.jobs = jobs
     root = pathlib.Path(builder.data_dir_root)

@@ -54,14 +54,14 @@ def class_disjoint(
     """Divides the records of a TFDS data set by class, using all official splits.
 
     Papers use this division to measure retrieval of classes that are not in the training data. On
-    `"cars196"`, they train on 98 of the 196 classes (8,054 images) and test on the other classes
-    (8,131 images). On `"caltech_birds2011"`, they train on 100 of the 200 classes (5,864 images)
+    `"cars196"`, papers train on 98 of the 196 classes (8,054 images) and test on the other classes
+    (8,131 images). On `"caltech_birds2011"`, papers train on 100 of the 200 classes (5,864 images)
     and test on the other classes (5,924 images).
 
     Args:
-        name: Name of a data set that TFDS has prepared. It must have a feature `label` with
-            classes.
-        n_train: Number of classes for training. Their labels are 0 to `n_train - 1`.
+        name: Name of a data set that TFDS has prepared. The data set must have a feature `label`
+            with classes.
+        n_train: Number of classes for training. These classes have the labels 0 to `n_train - 1`.
         data_dir: Folder of prepared data sets. Default: the folder of TFDS.
         split: The official splits to use, such as `"train+test"`. Default: all splits. Leave out
             splits that overlap with other splits, because an image that occurs twice would retrieve

@@ -94,7 +94,7 @@ TRAIN = LISTS[f"{FOLDER}train.csv"]
     ("files", "message"),
     [
         ({}, "does not exist"),
-        (LISTS, "Found: test.csv, train.csv, val.csv, expected images.zip"),
+        (LISTS, "Found: test.csv, train.csv, val.csv, .*expected images.zip"),
         (
             {n: held for n, held in FILES.items() if ".csv" not in n},
             "expected train.csv. Other",

@@ -1,5 +1,5 @@
-"""Data set of covariance matrices of faces in films, with seven emotions as labels (AFEW,
-Dhall2014; Huang2017).
+"""Data set of covariance matrices that describe faces in films. The label of a matrix is one of
+seven emotions (AFEW, Dhall2014; Huang2017).
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Modules that all builders use, such as readers of archives, checks and splits. They do not import
-TensorFlow or Keras.
+"""Modules that all builders use, such as readers of archives, checks and splits. These modules do
+not import TensorFlow or Keras.
 """

@@ -2,10 +2,10 @@
 names of members and reads the bytes of a member.
 
 TFDS's extractor silently drops absolute names and names with `..`, reads whole members into memory
-and has no limits. This module raises an error for absolute names and names with `..`. It also
-limits the number of members, their size, the compression ratio and the nesting of archives. A
-compressed tar is unpacked once into an unnamed temporary file, so that its members can be read in
-any order.
+and has no limits. This module raises an error for absolute names and names with `..`. The module
+also limits the number and size of members, the compression ratio, and the depth of archives inside
+archives. A compressed tar is unpacked once into an unnamed temporary file, so that its members can
+be read in any order.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _leads_up(folder: pathlib.Path) -> bool:
 
 
 class _Packed(Source):
-    """Base class of zip and tar archives. Garbage collection of the object closes the file."""
+    """Base class of zip and tar archives. The file is closed when Python deletes the object."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)

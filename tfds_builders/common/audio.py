@@ -36,8 +36,8 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(Protocol):
-    """Protocol of an audio recording that has the names of its file and its owner. The owner is the
-    person who speaks.
+    """Protocol of audio recordings that state the name of their file and the name of their owner.
+    The owner is the person who speaks.
     """
 
     member: str  # in the archive
@@ -59,7 +59,7 @@ def features(rate_hz: int, file_hz: int) -> dict[str, object]:
 
 
 def record(source: Source, member: str, file_hz: int, rate_hz: int) -> dict[str, object]:
-    """Returns the part of a record with the features that `features` describes. See `mono` and
+    """Returns the values of one recording for the features that `features` declares. See `mono` and
     `resampled`.
     """
     samples = mono(source, member, file_hz)

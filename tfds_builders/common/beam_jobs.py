@@ -57,8 +57,8 @@ class Jobs:
     """Pipeline steps that prepare one data set on Beam.
 
     Args:
-        folder: Folder of the unfinished data set. All workers must be able to access it by the same
-            path.
+        folder: Folder of the unfinished data set. All workers must be able to access this folder by
+            the same path.
     """
 
     def __init__(self, folder: epath.Path):
@@ -81,8 +81,8 @@ class Jobs:
         contents that the workers read, and reports repeated contents.
 
         Raises:
-            ArchiveError, FormatError: If a worker raised such an error, or if two owners have the
-                same content.
+            ArchiveError, FormatError: If a worker raised an error of this type, or if two owners
+                have the same content.
             PipelineError: If Beam fails for another reason.
         """
         try:

@@ -46,8 +46,8 @@ class About:
     Attributes:
         people: Number of people in the data set. The number is 0 if the source does not state it,
             or if the records do not come from people.
-        size: Text that states the number of recordings. It also states the size of the archive if
-            the source gives this size.
+        size: Text that states the number of recordings, and the size of the archive if the source
+            gives this size.
         license: License, in the same words as in the README of the data set.
         archives: The archive that all configs need, or a mapping from the name of each config to
             the archive that the config needs. If a config accepts several archives, the value is a
@@ -62,9 +62,7 @@ class About:
     besides: Mapping[str, Wanted] = dataclasses.field(default_factory=dict)
 
     def needs(self, config: str) -> list[tuple[Wanted, ...]]:
-        """Returns the archives that a config needs as a list of tuples. One archive of each tuple
-        is enough.
-        """
+        """Returns a list of tuples of archives. A config needs one archive from each tuple."""
         archive = self.archives if isinstance(self.archives, Wanted) else self.archives[config]
         needed = [archive, self.besides[config]] if config in self.besides else [archive]
         return [(each,) if isinstance(each, Wanted) else each for each in needed]
@@ -88,13 +86,13 @@ class Plan(Generic[T]):
         splits: Recordings of each split. A recording may be any object that `read` accepts.
         read: Function that receives a recording and the contents of all recordings that were read
             before it. The function yields the key and the features of each example. The builder
-            adds the key as the feature `id`. Other processes receive `read` by pickle. It must
+            adds the key as the feature `id`. Other processes receive `read` by pickle. `read` must
             therefore be a module-level function, a `functools.partial` of a module-level function,
             or an instance of a module-level class.
         things: Noun in the plural that names the recordings in the progress line.
-        repeats: Object that compares the contents of recordings in all splits, or None. If it is
-            given, the metadata list the repeated recordings under `same_as`.
-        subjects: Ids of the people in each split. The metadata list them.
+        repeats: Object that compares the contents of recordings in all splits, or None. With this
+            object, the metadata list the repeated recordings under `same_as`.
+        subjects: Ids of the people in each split. The metadata list these ids.
         metadata: Further metadata of the data set.
         is_independent: Whether several processes can run `read` at the same time.
     """
@@ -126,20 +124,21 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
     """Base class of builders that make a data set from recordings.
 
     A subclass declares the class attributes below and writes two methods: `features` and `plan`.
-    The base class finds the archive and stores its checksum. It takes the license and the
-    descriptions of the features from the README of the data set. It reads the recordings in this
-    process, in several processes or on Apache Beam. Only one process at a time prepares a data set.
-    A second process waits, and then uses the files that the first process wrote. If a run is
-    killed, the next run removes its unfinished files.
+    The base class finds the archive, stores its checksum, and takes the license and the
+    descriptions of the features from the README of the data set. The base class reads the
+    recordings in this process, in several processes or on Apache Beam. Only one process at a time
+    prepares a data set. A second process waits, and then uses the files that the first process
+    wrote. If a run is killed, the next run removes its unfinished files.
 
     Attributes:
-        ABOUT: Facts about the data set. The instructions for users are the text `get` of the first
-            archive that a config needs.
+        ABOUT: Facts about the data set. `MANUAL_DOWNLOAD_INSTRUCTIONS` is the text `get` of the
+            first archive that the config needs.
         HOMEPAGE: Address of the source.
         ARCHIVE_KEY: Key of the archive in the metadata. Default: the name of the config.
         SUPERVISED_KEYS: Names of the input feature and the target feature for
             `tfds.load(as_supervised=True)`. Configs without these two features ignore the names.
-        ON_BEAM: Whether the data set is large enough for Apache Beam, and may be prepared on it.
+        ON_BEAM: Whether users may prepare the data set on Apache Beam, which is useful only for
+            large data sets.
         jobs: Number of processes that read recordings.
     """
 
@@ -194,7 +193,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             manual_dir: The folder with the archives.
 
         Returns:
-            Dictionary of the opened archives. Its keys are also used in the metadata.
+            Dictionary of the opened archives. The metadata of the data set use the same keys.
 
         Raises:
             ArchiveError: If an archive is missing or cannot be opened.
@@ -363,7 +362,7 @@ def is_of_equal_keys(error: Exception) -> bool:
 def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:
     """Returns a text that lists the prepared configs and formats of the same data set.
 
-    The text ends with a space. It is empty if no config is prepared.
+    If no config is prepared, the text is empty. If the text lists configs, it ends with a space.
     """
     root = pathlib.Path(builder.data_dir_root)
     roots = {root: "load", root / ARRAY_RECORD: "data_source"}

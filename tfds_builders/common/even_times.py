@@ -13,7 +13,7 @@ def uniform_parts(
     If several samples have the same time, they are replaced by their mean.
 
     Args:
-        time_ms: Times in milliseconds, shape (T,). They must not decrease.
+        time_ms: Times in milliseconds, shape (T,). Times must not decrease.
         sequence: (T, channels) samples.
         step_ms: Milliseconds between two resampled times, for example 20 for 50 Hz.
         longest_gap_ms: Longest allowed time between two neighboring samples of a part, in

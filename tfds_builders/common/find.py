@@ -1,4 +1,4 @@
-"""Finds the archive of a data set, or its unpacked folder, in the manual folder."""
+"""Functions that find the archive of a data set, or its unpacked folder, in the manual folder."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | Non
 
 
 def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None, bool]:
-    """Returns the path of `located`, and whether this path is a larger archive that may contain the
-    wanted archive.
+    """Returns the same path as `located`, and whether this path is a larger archive that may
+    contain the wanted archive.
     """
     folders_of_dataset = _own(manual, wanted)
     for folders, passed in (

@@ -21,7 +21,7 @@ class License(NamedTuple):
 
     Attributes:
         url: Address of the license in the SPDX list of licenses. If the license is not in this
-            list, the address is that of the source's page.
+            list, the value is the address of the source's page.
         terms: The terms of use, in the words of the README.
     """
 

@@ -36,7 +36,8 @@ class Limits:
         members: Largest number of members.
         member_bytes: Largest number of bytes of one unpacked member.
         total_bytes: Largest number of bytes of all unpacked members.
-        ratio: Largest ratio of unpacked to packed bytes. It is checked for members above 1 MB.
+        ratio: Largest ratio of unpacked to packed bytes. The ratio is checked only for members that
+            have more than 1 MB after unpacking.
         nesting: Largest depth of archives inside archives.
     """
 
@@ -109,7 +110,7 @@ def not_a_file(archive: str, name: str) -> ArchiveError:
 
 @contextlib.contextmanager
 def damage(title: str) -> Iterator[None]:
-    """Context that raises `ArchiveError` if a module of Python reports damaged data in an
+    """Context that raises `ArchiveError` if one of Python's modules reports damaged data in an
     archive.
     """
     try:

@@ -73,7 +73,7 @@ def alone(path: pathlib.Path, work: str) -> Iterator[bool]:
     file does not block other processes.
 
     Args:
-        path: The file to lock. Its folder is created if it does not exist.
+        path: The file to lock. The folder of the file is created if it does not exist.
         work: Description of the work for which a process holds the lock. The context logs this
             description while it waits.
 

@@ -36,7 +36,7 @@ def safe(name: str, archive: str) -> str:
 
 
 def check_distinct(names: Iterable[str], archive: str) -> None:
-    """Checks that no two names are equal if upper and lower case count as the same.
+    """Checks that all names differ, even if upper and lower case are ignored.
 
     Raises:
         ArchiveError: If two names are equal. The error states both names.

@@ -1,4 +1,4 @@
-"""Reader of the README of a builder, which finds its summary, features, remarks and paragraphs."""
+"""Reader that finds the summary, features, remarks and paragraphs in the README of a builder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Page:
     Attributes:
         summary: First paragraph after the tree of files.
         features: Rows of all tables that describe features.
-        remarks: Items of all lists. They describe the source of the data set.
+        remarks: Items of all lists. The items describe the source of the data set.
 
     Raises:
         ValueError: If the README does not have a table of features.

@@ -24,8 +24,8 @@ def local(path: str | os.PathLike, option: str) -> pathlib.Path:
         option: Name of the option, for the error message.
 
     Raises:
-        ValueError: If the path is the address of a remote store. Otherwise, a local folder named
-            like the address would be created.
+        ValueError: If the path is the address of a remote store. Without this error, Python would
+            create a local folder whose name is the address.
     """
     if is_address(path):
         raise ValueError(

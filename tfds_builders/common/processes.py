@@ -25,9 +25,9 @@ def in_processes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the examples of all recordings. Several processes read the recordings.
 
-    Process i reads the recordings i, i + jobs, … and sends one example at a time. If its pipe is
-    full, the process waits. The required memory therefore does not grow with the number or the
-    length of the recordings.
+    Process i reads the recordings i, i + jobs, … and sends one example at a time. If the pipe to
+    the main process is full, the process waits. The required memory therefore does not grow with
+    the number or the length of the recordings.
 
     Args:
         recordings: The recordings.
@@ -99,7 +99,8 @@ def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:
 
 def _work(pipe: Connection, work: bytes) -> None:
     """Reads recordings and sends their examples. If an error occurs, sends the error and stops."""
-    # Ctrl-C reaches all processes: this process ignores it, and the parent process ends it
+    # Ctrl-C reaches all processes. This process ignores Ctrl-C, because the parent process ends
+    # this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         read, recordings = pickle.loads(work)

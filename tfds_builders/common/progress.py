@@ -1,5 +1,5 @@
-"""Function that prints the progress of a run as one line every ten seconds. On a terminal it prints
-nothing, because TFDS draws a progress bar there.
+"""Function that prints the progress of a run as one line every ten seconds. On a terminal, the
+function prints nothing, because TFDS draws a progress bar there.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ class Repeats:
 
 
 class Contents:
-    """List of the contents of items that a worker process has read. The main process adds them to
-    its `Repeats`.
+    """List of the contents of items that a worker process has read. The main process adds these
+    contents to its `Repeats`.
 
     Attributes:
         added: Digest, item and owner of each item, in order.

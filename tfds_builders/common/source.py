@@ -1,4 +1,4 @@
-"""Base class for readers of folders and archives. It lists the names of files and reads their
+"""Base class for readers of folders and archives. A reader lists the names of files and reads their
 bytes.
 """
 

@@ -1,7 +1,7 @@
 """Safe reader of pickles that contain numbers, text and NumPy arrays.
 
-It does not run code from the pickle. The reader first checks the opcodes. It then loads the pickle
-with substitutes for NumPy's classes. The substitutes only store the description of an array.
+The reader does not run code from the pickle. The reader first checks the opcodes, then loads the
+pickle with substitutes for NumPy's classes. The substitutes only store the description of an array.
 `PickledArray.to_numpy` checks the type and the size, and then makes the array. NumPy's own
 functions would allocate memory for any shape that the pickle states, without a check.
 """
@@ -47,7 +47,7 @@ class PickledArray:
         self.state = state
 
     def to_numpy(self, code: str, *, name: str, location: str) -> np.ndarray:
-        """Returns the array. It is read-only, and has the byte order of the file.
+        """Returns the array, which is read-only and has the byte order of the file.
 
         Args:
             code: The only accepted type, such as `"f8"`.
@@ -90,8 +90,8 @@ class _DType:
 
 
 class _Reconstruct:
-    """Substitute for NumPy's function `_reconstruct`. It is a class instead of a function, because
-    the opcode BUILD could set attributes of a function.
+    """Substitute for NumPy's function `_reconstruct`. The substitute is a class, because the opcode
+    BUILD of a pickle could set attributes of a function.
     """
 
     def __new__(cls, *_):
@@ -132,8 +132,8 @@ def unpickle(data: bytes, *, name: str) -> object:
         name: Name of the file, for error messages.
 
     Returns:
-        The object in the pickle, made of dicts, lists, tuples, numbers and text. Each array in it
-        is a `PickledArray`.
+        The object in the pickle, made of dicts, lists, tuples, numbers and text. Each array in the
+        object is a `PickledArray`.
 
     Raises:
         FormatError: If the pickle contains an object of another type, or is damaged.
@@ -149,9 +149,9 @@ def _look_over(data: bytes, name: str) -> None:
     """Checks the opcodes before the pickle is loaded.
 
     Raises an error for opcodes that are not needed, for objects that are not in `_RECORDERS`, and
-    for lengths that exceed the file. It also raises an error for too many tuples and for tuples
-    that are used twice. Otherwise a pickle could use deeply nested tuples as keys of a dict, whose
-    hashes take a very long time to compute or crash the process.
+    for lengths that exceed the file. The function also raises an error for too many tuples and for
+    tuples that are used twice. Without this check, a pickle could use deeply nested tuples as keys
+    of a dict. Computing the hashes of these keys would take a very long time or crash the process.
     """
     memo: set[int] = set()
     made = 0

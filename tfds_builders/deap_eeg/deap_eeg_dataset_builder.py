@@ -158,8 +158,8 @@ def examples_of(
 
 
 def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) -> dict:
-    """Returns the features of a trial, shape (channels, samples): its signals, or its matrix and
-    label.
+    """Returns the features of a trial: either the signals, or the matrix and the label. The array
+    of the trial has the shape (channels, samples).
     """
     eeg = trial[: len(deap.CHANNELS)].T  # (samples, 32)
     if not config.covariance:
@@ -178,12 +178,12 @@ def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) 
 def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
     """Returns the covariance matrix of a trial, computed without the baseline (Kim2020).
 
-    The filter, the moving mean and the moving variance start at the beginning of the baseline.
-    Their initial values therefore have little effect when the video begins.
+    The filter, the moving mean and the moving variance start at the beginning of the baseline. The
+    initial values therefore have little effect when the video begins.
 
     Args:
-        eeg: EEG of the trial, shape (samples, 32). It begins with the baseline, and the EEG during
-            the video follows.
+        eeg: EEG of the trial, shape (samples, 32). The baseline comes first, then the EEG during
+            the video.
         name: Name of the trial, for errors.
 
     Returns:

@@ -17,7 +17,7 @@ def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
         classes: Number of parts.
 
     Returns:
-        Number of the part of each rating, from 0 to `classes` - 1, int64.
+        For each rating, the number of its part, from 0 to `classes` - 1, int64.
 
     >>> equal_parts(np.array([1, 3.6, 3.7, 5, 5.1, 9]), 3).tolist()
     [0, 0, 1, 1, 1, 2]
@@ -38,7 +38,7 @@ def by_rounding(ratings: np.ndarray, classes: int) -> np.ndarray:
             many whole numbers.
 
     Returns:
-        Number of the class of each rating, from 0 to `classes` - 1, int64.
+        For each rating, the number of its class, from 0 to `classes` - 1, int64.
 
     >>> by_rounding(np.array([1, 3.4, 3.6, 6.4, 6.6, 9]), 3).tolist()
     [0, 0, 1, 1, 2, 2]

@@ -44,8 +44,8 @@ def moving_standardization(
 
     Args:
         signal: Samples of shape (T, channels).
-        warm_up: Number of samples at the beginning. Their mean and variance are the initial values
-            of m and v.
+        warm_up: Number of samples at the beginning. The mean and variance of these samples are the
+            initial values of m and v.
         update: Weight u of a new sample.
         smallest: Smallest divisor, in the unit of the signal. Because of this limit, a constant
             channel becomes 0.

@@ -169,8 +169,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the walks of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no walk, if a file does not have the name of a walk, or if
-            the file names state two sexes for the same person.
+        ArchiveError: If the archive has no walk, if a file is not named like a walk, or if the file
+            names state two sexes for the same person.
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:
@@ -199,8 +199,8 @@ def recordings_of(source: Source) -> list[Recording]:
 
 
 def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
-    """Returns the numbers of each walk, its sitting and its day, in a dictionary from the key of
-    the walk.
+    """Returns a dictionary from the key of each walk to the numbers of the walk, its sitting and
+    its day.
 
     Raises:
         ArchiveError: If two people have walks with the same samples. One of the two labels must be

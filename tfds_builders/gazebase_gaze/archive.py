@@ -1,5 +1,5 @@
-"""Reader of the archive of GazeBase, which contains one packed or unpacked folder for each visit of
-a person.
+"""Reader for the archive of GazeBase. The archive contains one packed or unpacked folder for each
+visit of a person.
 """
 
 from __future__ import annotations

@@ -40,8 +40,9 @@ class Config(tfds.core.BuilderConfig):
 
     Attributes:
         task: A key of `archive.TASKS`, or None for all tasks.
-        rate_hz: Samples per second. 1000 keeps the recorded samples. With a divisor of 1000,
-            records have means over blocks of samples.
+        rate_hz: Samples per second. If the rate is 1000, records have the samples of the file. If
+            the rate is a smaller divisor of 1000, each sample of a record is the mean over a block
+            of samples.
     """
 
     task: str | None = None

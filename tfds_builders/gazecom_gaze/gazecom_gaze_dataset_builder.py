@@ -141,12 +141,12 @@ def _resampled(recording: dict) -> dict:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of the natural movies.
 
-    The function ignores the other folders of the archive. They contain recordings of trailers,
-    still images and repeated movies.
+    The function ignores the other folders of the archive. The other folders contain recordings of
+    trailers, still images and repeated movies.
 
     Raises:
-        ArchiveError: If the archive has no recording, if a file does not have the name of a
-            recording, or if a recording occurs twice.
+        ArchiveError: If the archive has no recording, if a file is not named like a recording, or
+            if a recording occurs twice.
     """
     members: dict[tuple[str, str], str] = {}
     for member in source.names:

@@ -15,9 +15,9 @@ def uniform(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Resamples gaze to 250 Hz by linear interpolation between neighboring samples.
 
-    If a neighboring sample has confidence 0, the value is NaN. It is also NaN if the neighboring
-    samples are more than 20 ms apart, as in a blink. At the time of a sample, the value is this
-    sample.
+    A new value is NaN if one of its two neighboring samples has confidence 0. The value is also NaN
+    if the neighboring samples are more than 20 ms apart, as in a blink. At the time of a sample,
+    the value is this sample.
 
     Args:
         time_us: Increasing times in microseconds, shape (T,).
@@ -26,8 +26,8 @@ def uniform(
 
     Returns:
         Evenly spaced times in microseconds, shape (N,) int64, and positions, shape (N, 2) float32.
-        The first time is the time of the first sample. The last time is not later than the last
-        sample.
+        The first time is the time of the first sample. The last time is at most the time of the
+        last sample.
 
     >>> time_us, gaze = np.array([0, 5_000, 10_000]), np.array([[0, 0], [10, 5], [20, 10]])
     >>> grid_us, positions = uniform(time_us, gaze, np.array([1, 1, 0]))

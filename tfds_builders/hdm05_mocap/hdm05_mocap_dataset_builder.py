@@ -47,7 +47,8 @@ class Config(tfds.core.BuilderConfig):
 
     Attributes:
         jitter: Amount that is added to the diagonal of a clip's covariance matrix, as a fraction of
-            the mean variance. None for configs with sequences or with matrices from files.
+            the mean variance. The value is None for configs whose records have sequences or
+            matrices from files.
     """
 
     jitter: float | None = None

@@ -1,8 +1,10 @@
-"""Reader of covariance matrices of HDM05 that the authors of two papers on SPD networks published.
+"""Reader of covariance matrices of HDM05's clips that were published with two papers on SPD
+networks.
 
 The archive `spd_eth` (Huang2017) has files `HDM05_SPDData/feature/<motion>/<file>.mat` with the
 variable `Y1`, a matrix of shape (93, 93). The archive `spd_brooks117` (Brooks2019) has files
-`<...>_<label>.npy` with a real or complex matrix of shape (93, 93). Its labels are 0 to 116.
+`<...>_<label>.npy` with a real or complex matrix of shape (93, 93). The labels of this archive are
+0 to 116.
 """
 
 from __future__ import annotations
@@ -88,8 +90,8 @@ def read(file: BinaryIO, name: str) -> np.ndarray:
 
 
 def _of_eth(source: Source) -> list[Matrix]:
-    """Returns the matrices in `feature/<motion>/`. Other folders, which hold an index, are
-    ignored.
+    """Returns the matrices in `feature/<motion>/`. The function ignores all other files, such as
+    the index.
     """
     matrices = []
     for name in source.names:

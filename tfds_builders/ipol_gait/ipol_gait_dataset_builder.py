@@ -189,7 +189,7 @@ def trials_of(source: Source) -> list[Trial]:
 
 
 def distinct(source: Source, trials: list[Trial]) -> list[Trial]:
-    """Returns the trials without those that have the same samples as an earlier trial.
+    """Returns all trials except those with the same samples as an earlier trial.
 
     In the official archive, trial 80-7 is the same as 80-4.
 

@@ -141,8 +141,9 @@ def repeated(
 def utterances(source: Source, file: str, split: str) -> list[Utterance]:
     """Reads the utterances of a split, and numbers the utterances of each speaker.
 
-    In the files from UCI, the order of the utterances and the official number per speaker determine
-    the speakers. If the archive has a file `size_ae.*`, its numbers replace the official numbers.
+    In the files from UCI, the speaker of an utterance follows from the order of the utterances and
+    from the official number of utterances per speaker. If the archive has a file `size_ae.*`, its
+    numbers replace the official numbers.
 
     Raises:
         ArchiveError: If the archive does not contain the file, or contains it twice.
@@ -176,8 +177,8 @@ def utterances(source: Source, file: str, split: str) -> list[Utterance]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the member with a given file name. The folder and upper or lower case do not
-    matter.
+    """Returns the member with a given file name. The function ignores the folder, and differences
+    between upper and lower case.
     """
     members = [name for name in source.names if name.rsplit("/", 1)[-1].lower() == file.lower()]
     if len(members) > 1:

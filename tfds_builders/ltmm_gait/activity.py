@@ -16,8 +16,8 @@ def minute_figures(minutes: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarra
             with the same T for all minutes.
 
     Returns:
-        Means and variances, each of shape (minutes, channels), float64. Both are NaN for a minute
-        with a NaN sample.
+        Means and variances, each of shape (minutes, channels), float64. If a minute has a NaN
+        sample, its means and variances are NaN.
     """
     figures = [
         (np.mean(minute, axis=0, dtype=np.float64), np.var(minute, axis=0, dtype=np.float64))
@@ -45,8 +45,8 @@ def most_active(
 
     Returns:
         Indices of `count` minutes, in the order of time. Minutes with NaN are left out. If fewer
-        minutes remain, the indices of all of them. If two minutes have the same variance, the
-        earlier minute is selected.
+        than `count` minutes remain, the indices of all remaining minutes. If two minutes have the
+        same variance, the earlier minute is selected.
 
     >>> means = np.zeros((3, 2))
     >>> variances = np.array([[1.0, 100.0], [9.0, 110.0], [2.0, 300.0]])

@@ -203,8 +203,8 @@ def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.nd
 
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
-    """Returns a dictionary from the subject, such as `CO001`, to the recording. It contains the
-    recordings whose header file matches a pattern.
+    """Returns a dictionary from the subject, such as `CO001`, to the recording. The dictionary
+    contains the recordings whose header file matches a pattern.
     """
     members = {
         f"{group}{number}".upper(): member
@@ -214,8 +214,8 @@ def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
 
 
 def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
-    """Checks that no recording lacks samples. The check is done first, because preparing the
-    recordings takes hours.
+    """Checks that no recording lacks samples. The builder checks the samples before it prepares the
+    recordings, because preparing them takes hours.
 
     Raises:
         FormatError: If samples are missing. The error names the file.
@@ -233,7 +233,7 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
 
 
 def _samples_of(member: str, header: wfdb16.Header) -> str:
-    """Returns the path of the file that contains the samples of a header."""
+    """Returns the path of the file with the samples that a header describes."""
     folder, slash, _ = member.rpartition("/")
     return f"{folder}{slash}{header.file}"
 
@@ -241,8 +241,8 @@ def _samples_of(member: str, header: wfdb16.Header) -> str:
 def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
     """Divides people into splits that are the same for all configs.
 
-    The function divides the people who have a recording of three days. People who have only a walk
-    in the lab are in `test`.
+    The function divides the people who have a recording of three days by a hash of their ids.
+    People who have only a walk in the lab are in `test`.
     """
     splits = by_subject(home or lab, FRACTIONS)
     return {

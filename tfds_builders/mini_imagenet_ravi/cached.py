@@ -1,4 +1,4 @@
-"""Reader of mini-ImageNet in the form of three pickles, which many programs use."""
+"""Reader of the three pickles in which many programs expect mini-ImageNet."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def examples_of(
 
     Args:
         pickle: Tuple of the split's name and the path of its pickle in the archive.
-        info: Info of the data set. The function adds the classes to its metadata.
+        info: Info of the data set. The function adds the classes to the metadata in this object.
         source: The archive.
 
     Raises:

@@ -66,7 +66,8 @@ class Config(tfds.core.BuilderConfig):
 
     Attributes:
         activities: Keys of `TRIALS`. The builder reads the trials of these activities.
-        channels: Channels of a record, in this order. They are elements of `motionsense.CHANNELS`.
+        channels: Channels of a record, in this order. Each channel is an element of
+            `motionsense.CHANNELS`.
     """
 
     activities: tuple[str, ...] = tuple(TRIALS)
@@ -125,8 +126,8 @@ class Builder(RecordingsBuilder):
         }
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
-        """Finds the archive. If the table of the people is in the same folder, also finds the
-        table.
+        """Finds the archive, and the table of the people if the table is in the same folder as the
+        archive.
         """
         sources = super().sources(manual_dir)
         table = table_beside(sources[self.ARCHIVE_KEY])

@@ -51,7 +51,7 @@ class Config(tfds.core.BuilderConfig):
     """Configuration, which sets the domain that is left out of training.
 
     Attributes:
-        held_out: The domain of the split `test`. It is one of `DOMAINS`.
+        held_out: The domain of the split `test`, one of `DOMAINS`.
     """
 
     held_out: str = ""
@@ -169,8 +169,8 @@ def items_of(source: Source) -> list[Item]:
 
 
 def distinct(source: Source, items: list[Item]) -> list[Item]:
-    """Returns the images without those that have the same pixels as an earlier image of the same
-    domain and class.
+    """Returns all images except those with the same pixels as an earlier image of the same domain
+    and class.
 
     Raises:
         ArchiveError: If the same image occurs in two domains or classes. One of the labels must be
@@ -193,9 +193,9 @@ def of_domain(items: list[Item], domain: str) -> list[Item]:
 def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, list[Item]]:
     """Divides the three training domains into the splits `train` and `validation`.
 
-    If the archive contains the official lists, they determine the splits. Otherwise, a hash of the
-    names selects a tenth of each class for validation, and a photo and all its sketches are in the
-    same split. The selection does not depend on the domain that is left out.
+    If the archive contains the official lists, these lists determine the splits. Without these
+    lists, a hash of the names selects a tenth of each class for validation, and a photo and all its
+    sketches are in the same split. The selection does not depend on the domain that is left out.
 
     Raises:
         ArchiveError: If only some of the lists exist, or if an image is in no list.

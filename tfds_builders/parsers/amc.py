@@ -27,7 +27,7 @@ class Motion:
     """Motion of one person.
 
     Attributes:
-        values: Array (frames, channels) float64. Its columns are `Skeleton.channels`. The position
+        values: Array (frames, channels) float64. The columns are `Skeleton.channels`. The position
             of the root is in the unit of length of the file. All other values are in degrees.
     """
 
@@ -38,8 +38,8 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     """Reads a motion.
 
     Args:
-        file: The open file. Its comments may have any encoding, and it may contain several kinds of
-            line ends.
+        file: The open file. Comments in the file may have any encoding, and lines may have
+            different line ends.
         skeleton: Skeleton of the person.
         name: Name of the file, for error messages.
 

@@ -29,7 +29,7 @@ Line = tuple[int, list[str]]  # number of the line in the file, and its words
 
 @dataclasses.dataclass(frozen=True)
 class Bone:
-    """Bone of a skeleton. It begins at the end of its parent bone.
+    """Bone of a skeleton. A bone begins at the end of its parent bone.
 
     Attributes:
         name: Name of the bone.
@@ -37,8 +37,8 @@ class Bone:
         offset: Vector from the start to the end of the bone at rest, in meters, (3,) float64.
         axis: Rotation of the bone's axes at rest, as angles about x, y and z in degrees, (3,)
             float64.
-        dof: Rotations that are possible for the bone. They are elements of `ROTATIONS`. The tuple
-            is empty if the bone is fixed to its parent.
+        dof: Rotations that are possible for the bone, as elements of `ROTATIONS`. The tuple is
+            empty if the bone is fixed to its parent.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Skeleton:
     """Skeleton of one person.
 
     Attributes:
-        meters: Length in meters of one unit of the file. The unit is the same in the motions of the
-            person.
+        meters: Length in meters of one unit of the file. Files with motions of the person have the
+            same unit.
         position: Position of the root at rest, in meters, (3,) float64.
         orientation: Rotation of the root at rest, as angles about x, y and z in degrees, (3,)
             float64.
@@ -93,7 +93,7 @@ def parse(file: BinaryIO, *, name: str) -> Skeleton:
     `:units`. In HDM05, `length` is 0.45, so the unit is 5.6 cm.
 
     Args:
-        file: The open file. Its comments may have any encoding.
+        file: The open file. Comments in the file may have any encoding.
         name: Name of the file, for error messages.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Parser of the gaze recordings of GazeCom (Dorr2010). Each text file has the gaze of one person
+"""Parser for gaze recordings of GazeCom (Dorr2010). Each text file has the gaze of one person
 during one movie.
 
 The line `gaze W H` states the size of the movie in pixels. The line `geometry distance D width W
@@ -44,8 +44,8 @@ class Recording:
         time_us: Strictly increasing times in microseconds since the movie began, (T,) int64.
         sequence: Positions x and y in pixels from the upper left corner of the movie, (T, 2)
             float32.
-        confidence: Array (T,) uint8. It is 1 if the tracker saw the eye, and 0 if the tracker lost
-            the eye.
+        confidence: Array (T,) uint8 with the value 1 if the tracker saw the eye, and 0 if the
+            tracker lost the eye.
     """
 
     width: int
@@ -66,8 +66,8 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Name of the file, for error messages.
 
     Returns:
-        The recording. Every value is finite. Samples in which the tracker lost the eye have the
-        values of the file.
+        The recording. Every value is finite. If the tracker lost the eye in a sample, the values of
+        the file are returned unchanged.
 
     Raises:
         FormatError: If a line does not have the expected form. The error names the line.

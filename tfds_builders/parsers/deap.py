@@ -1,5 +1,5 @@
-"""Parser of the preprocessed recordings of DEAP (Koelstra2012). Each person has one file, which is
-a pickle.
+"""Parser for preprocessed recordings of DEAP (Koelstra2012). Each person has one file, which is a
+pickle.
 
 The array `data` has the shape (trials, 40 channels, samples), and the array `labels` has four
 ratings per trial. The rate is 128 samples per second. Each trial begins three seconds before its

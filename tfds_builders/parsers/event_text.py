@@ -1,5 +1,5 @@
-"""Parser of the gaze recordings of DIEM (Mital2011). Each file has the gaze of both eyes of one
-person during one film.
+"""Parser for gaze recordings of DIEM (Mital2011). Each file has the gaze of both eyes of one person
+during one film.
 
 The file does not have a header. Each line is a frame, and there are 30 frames per second. A line
 has nine numbers separated by tabs. The first number is the number of the frame, counted from 1.
@@ -48,8 +48,8 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Name of the file, for error messages.
 
     Returns:
-        The recording. Every value is finite. Frames in which the tracker lost an eye have the
-        values of the file.
+        The recording. Every value is finite. If the tracker lost an eye in a frame, the values of
+        the file are returned unchanged.
 
     Raises:
         FormatError: If a line does not have nine values, if a value is not a number, if frames are

@@ -1,9 +1,9 @@
-"""Parsers of the gait data set of IPOL (Truong2019), for the signals of a walk and for the notes
-about the walk.
+"""Parsers for IPOL's gait data set (Truong2019). One parser reads the signals of a walk, and the
+other parser reads the notes about a walk.
 
 The file `<subject>-<trial>.csv` has a header line, then 100 lines per second with 16
-comma-separated values. The file `<subject>-<trial>.json` describes the person and the walk. It
-lists the steps of each foot as pairs `[start, end]` in samples.
+comma-separated values. The file `<subject>-<trial>.json` describes the person and the walk. The
+JSON file also lists the steps of each foot as pairs `[start, end]` in samples.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Signal:
 
     Attributes:
         sequence: Signals, shape (T, 16), float32. The columns are `CHANNELS`: acceleration and
-            angular velocity of the left foot, then of the right foot. The authors state
-            accelerations in m/s^2, but their magnitude shows that they are in g. Angular velocities
-            are in deg/s.
+            angular velocity of the left foot, then of the right foot. The authors state that
+            accelerations are in m/s^2, but the values show that accelerations are in g. Angular
+            velocities are in deg/s.
     """
 
     sequence: np.ndarray
@@ -77,7 +77,8 @@ class Notes:
         """Checks that no step ends after the end of the recording.
 
         Raises:
-            FormatError: If a step ends later. The error states the last sample of this step.
+            FormatError: If a step ends after the end of the recording. The error states the last
+                sample of this step.
         """
         last = max(
             (int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size),

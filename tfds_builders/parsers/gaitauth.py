@@ -1,9 +1,9 @@
-"""Parser of the walks of GaitAuth (Hoang2015). A file has the acceleration of a phone and the time
-of each sample.
+"""Parser for walks of GaitAuth (Hoang2015). A file has the acceleration of a phone and the time of
+each sample.
 
 The file does not have a header. Each line has four comma-separated values: the Unix time in
-milliseconds, x, y and z. Lines end in CR LF. The phone states the time at which it delivered the
-sample. Times are therefore unevenly spaced, and two samples may have the same time.
+milliseconds, x, y and z. Lines end in CR LF. The time of a sample is the time at which the phone
+delivered the sample. Times are therefore unevenly spaced, and two samples may have the same time.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
         Walk with at least one sample and only finite values.
 
     Raises:
-        FormatError: If a line does not have a time and three numbers, if a time is earlier than the
-            time in the previous line, or if the accelerations are not in m/s^2.
+        FormatError: If a line does not have a time and three numbers, if times decrease, or if the
+            accelerations are not in m/s^2.
     """
     content = read_ascii(file, name)
     walk = _by_arrow(content)
@@ -108,7 +108,8 @@ def _check_order(time_ms: np.ndarray, name: str) -> None:
 def _check_unit(sequence: np.ndarray, name: str) -> None:
     """Refuses accelerations that are in g or do not include gravity.
 
-    According to the README of the source, all files are in g, but their values are in m/s^2.
+    According to the README of the source, accelerations are in g, but the values in all files are
+    in m/s^2.
     """
     typical = float(np.median(np.linalg.norm(sequence.astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:

@@ -1,10 +1,10 @@
-"""Parser of the gaze recordings of GazeBase (Griffith2021). Each text file has the gaze of one
-person in one task.
+"""Parser for gaze recordings of GazeBase (Griffith2021). Each text file has the gaze of one person
+in one task.
 
-The header names the columns. Their order differs between tasks. The column `n` is the time in
-milliseconds, `x` and `y` are the gaze in degrees, and `val` is 0 if the tracker saw the eye. `dP`
-is the pupil size in units of the tracker, `xT` and `yT` are the position of a target, and `lab` is
-an event. Unknown values are `NaN`.
+The header names the columns. The order of the columns differs between tasks. The column `n` is the
+time in milliseconds, `x` and `y` are the gaze in degrees, and `val` is 0 if the tracker saw the
+eye. `dP` is the pupil size in units of the tracker, `xT` and `yT` are the position of a target, and
+`lab` is an event. Unknown values are `NaN`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Recording:
         time_ms: Strictly increasing times in milliseconds, (T,) int32.
         sequence: Signals, shape (T, 3), float32. The columns are x and y in degrees, and the pupil
             size in units of the tracker. Unknown values are NaN.
-        valid: Array (T,) uint8. It is 1 if the tracker saw the eye and x and y are known, and 0
-            otherwise.
+        valid: Array (T,) uint8 with the value 1 if the tracker saw the eye and x and y are known,
+            and 0 otherwise.
     """
 
     time_ms: np.ndarray

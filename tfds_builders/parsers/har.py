@@ -97,7 +97,7 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
 
 
 def check_activities(file: BinaryIO, *, name: str) -> None:
-    """Checks the file `activity_labels.txt`. Its lines have the form `1 WALKING`.
+    """Checks the file `activity_labels.txt`. The lines of the file have the form `1 WALKING`.
 
     Raises:
         FormatError: If the names or numbers are not those of `ACTIVITIES`.

@@ -64,7 +64,7 @@ def _array(file, name):
         expected = "at least one number and at most 1 GiB of numbers"
         raise FormatError(name, "byte 4", f"sizes {shape}", expected, _FIX)
     data = bytearray()
-    # reads in chunks, because the header may state many more bytes than the file has
+    # The loop reads in chunks, because the header may state many more bytes than the file has.
     while len(data) <= expected and (chunk := file.read(_CHUNK)):
         data += chunk
     if len(data) != expected:

@@ -31,7 +31,7 @@ class DecodedImage:
 
     Attributes:
         pixels: Pixels of shape (side, side, 3), uint8. A gray image has three equal channels.
-        kind: Format of the file. It is one of `KINDS`.
+        kind: Format of the file, one of `KINDS`.
     """
 
     pixels: np.ndarray
@@ -44,7 +44,8 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        side: Required number of pixels on each side. It is checked before the image is decoded.
+        side: Required number of pixels on each side. The function checks the size before it decodes
+            the image.
 
     Returns:
         The image.

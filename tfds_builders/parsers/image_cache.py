@@ -1,5 +1,5 @@
-"""Parser of pickles that contain all images of a split of mini-ImageNet, and the indices of the
-images of each class.
+"""Parser for pickles of mini-ImageNet. A pickle contains all images of one split, and lists for
+each class the indices of its images.
 
 The content of a pickle is `{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1,
 ...], ...}}`. The parser does not run code from the pickle.

@@ -41,12 +41,13 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        variables: Names of the variables. All of them must be in the file.
+        variables: Names of the variables. All named variables must be in the file.
 
     Returns:
-        Dictionary from the name of each variable to its value. Numbers become an array of their
-        shape and type. Text of one row becomes a `str`. A cell becomes a list of values. A struct
-        becomes a list of dicts whose keys are the fields. The lists are in column-major order.
+        Dictionary from the name of each variable to its value. A matrix of numbers becomes an array
+        with the same shape and type. Text of one row becomes a `str`. A cell becomes a list of
+        values. A struct becomes a list of dicts whose keys are the fields. The lists are in
+        column-major order.
 
     Raises:
         FormatError: If the file is damaged or has the format of MATLAB 7.3, if a variable is
@@ -152,7 +153,7 @@ class _Matrix:
     """Reader of a variable, or of a part of a cell or struct.
 
     Attributes:
-        title: Name of the variable. It is an empty text for a part of a cell or struct.
+        title: Name of the variable, or an empty text for a part of a cell or struct.
     """
 
     def __init__(self, body: memoryview, order: str, name: str, depth: int = 0):

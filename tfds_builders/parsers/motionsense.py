@@ -1,5 +1,5 @@
-"""Parsers of MotionSense (Malekzadeh2019), for files with the motion of an iPhone and for the table
-of the people.
+"""Parsers for MotionSense (Malekzadeh2019). One parser reads files with the motion of an iPhone,
+and the other parser reads the table of the people.
 
 The file of a trial has a header, then lines of 13 comma-separated values. The first value is the
 number of the sample, and its column has no name. The other values are the attitude (rad), gravity

@@ -1,9 +1,9 @@
 """Parser of NumPy's `.npy` files. A file has a magic number, then a header of text, then the
 numbers.
 
-This parser replaces `numpy.load`, which evaluates the header and may create objects. It accepts
-only one form of header, and compares the shape in the header with the size of the file before it
-makes an array.
+This parser replaces `numpy.load`, which evaluates the header and may create objects. This parser
+accepts only one form of header, and compares the shape in the header with the size of the file
+before it makes an array.
 """
 
 from __future__ import annotations

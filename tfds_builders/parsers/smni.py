@@ -52,7 +52,7 @@ class Trial:
     Attributes:
         subject: Id of the person, `co<n><a|c><number>`. The letter `a` means alcoholic, and `c`
             means control.
-        trial: Number of the trial that the header states.
+        trial: Number that the header states for the trial.
         condition: One of `CONDITIONS`.
         error: Whether the header marks the condition with `err`.
         channels: Names of the electrodes, in the order of the file.

@@ -1,10 +1,10 @@
-"""Parsers of a data set recorded by a watch and a phone, for its recordings and its two tables
-(MateySanz2023).
+"""Parsers for a data set that a watch and a phone recorded (MateySanz2023). One parser reads a
+recording, and two parsers read the two tables.
 
 The file of a run has a header, then lines of eight comma-separated values: acceleration (m/s^2) and
-angular rate (rad/s) for x, y and z, the Unix time in milliseconds, and the activity. The device
-states the time at which it delivered the sample. Times are therefore unevenly spaced, and several
-samples may have the same time. The tables describe the people and the runs.
+angular rate (rad/s) for x, y and z, the Unix time in milliseconds, and the activity. The time of a
+sample is the time at which the device delivered the sample. Times are therefore unevenly spaced,
+and several samples may have the same time. The tables describe the people and the runs.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Run:
     """One run of a person, recorded by one device.
 
     Attributes:
-        time_ms: Unix times in milliseconds, (T,) int64. They never decrease, but neighboring times
+        time_ms: Unix times in milliseconds, (T,) int64. Times never decrease, but neighboring times
             may be equal.
         sequence: Signals, shape (T, 6), float32. The columns are `CHANNELS`: acceleration with
             gravity in m/s^2, then angular rate in rad/s.
-        activity: Activity of each sample, (T,) uint8. It is an index into `ACTIVITIES`.
+        activity: Activity of each sample as an index into `ACTIVITIES`, (T,) uint8.
     """
 
     time_ms: np.ndarray
@@ -84,7 +84,7 @@ class Conditions:
     """Conditions of a run, from one line of the table.
 
     Attributes:
-        orientation: Orientation of the phone in the pocket. It is one of `ORIENTATIONS`.
+        orientation: Orientation of the phone in the pocket, one of `ORIENTATIONS`.
         first_turn: Direction of the turn between the two walks, `"left"` or `"right"`.
         second_turn: Direction of the turn in front of the chair, `"left"` or `"right"`.
     """
@@ -127,9 +127,9 @@ def parse(file: BinaryIO, *, name: str) -> Run:
         Run with at least one sample and only finite values.
 
     Raises:
-        FormatError: If the header is not the expected header, if a line does not have six numbers,
-            a time and an activity, if a time is earlier than the time in the previous line, or if
-            the accelerations are not in m/s^2.
+        FormatError: If the header is not the expected header, if a line does not consist of six
+            numbers, a time and an activity, if times decrease, or if the accelerations are not in
+            m/s^2.
     """
     body = _body(file, name, _HEADER)
     run = _by_arrow(body)

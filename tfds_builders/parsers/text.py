@@ -1,7 +1,7 @@
 """Functions that read ASCII text and tables of numbers.
 
-Parsers of text formats use them. PyArrow reads tables at 100 MB/s or more. If PyArrow refuses a
-table, slower functions read the table or find the line with the error.
+Parsers of text formats use these functions. PyArrow reads tables at 100 MB/s or more. If PyArrow
+refuses a table, slower functions read the table or find the line with the error.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
 
 
 def check_end(text: str | bytes, name: str, fix: str) -> None:
-    """Checks that the last line has a line end. If it has none, the last number may be incomplete.
+    """Checks that the last line has a line end. Without a line end, the last number may be
+    incomplete.
 
     Args:
         text: Text that `read_text` or `read_ascii` returned.
@@ -91,8 +92,8 @@ def read_columns(
     Args:
         table: ASCII text.
         names: Names of all columns, in their order.
-        types: Mapping from the names of the columns to read to their types, which are NumPy types
-            or `str`.
+        types: Mapping that names the columns to read, and gives the type of each column: a NumPy
+            type or `str`.
         separator: The character between two columns.
 
     Returns:

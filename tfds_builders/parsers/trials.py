@@ -49,8 +49,8 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        ids: Mapping from the name of each person to the id of the person. It is used for older
-            copies of the lists.
+        ids: Mapping from the name of each person to the id of the person. The mapping is used only
+            for older copies of the lists.
 
     Returns:
         The trials, in the order of the file.

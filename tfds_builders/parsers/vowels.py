@@ -1,11 +1,11 @@
 """Parser of the Japanese Vowels data set (Kudo1999).
 
-It reads the files `ae.train` and `ae.test` from UCI, and `.ts` files. In the files from UCI, each
-line is a frame of 12 numbers separated by spaces. A block of frames is an utterance. Each block
-ends with an empty line or with a line of twelve `1.0`, which is never a frame. The file does not
-name the speakers, because the order of the blocks determines them. In `.ts` files, each line is an
-utterance. It consists of 12 channels and the number of the speaker, separated by `:`. The values of
-a channel are separated by `,`.
+The parser reads the files `ae.train` and `ae.test` from UCI, and `.ts` files. In the files from
+UCI, each line is a frame of 12 numbers separated by spaces. A block of frames is an utterance. Each
+block ends with an empty line or with a line of twelve `1.0`, which is never a frame. The file does
+not name the speakers, because the order of the blocks determines them. In `.ts` files, each line is
+an utterance. The line consists of 12 channels and the number of the speaker, separated by `:`. The
+values of a channel are separated by `,`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Utterances:
     Attributes:
         sequences: LPC cepstrum coefficients of each utterance, (T, 12) float32. A new frame begins
             every 6.4 ms.
-        speakers: Speaker of each utterance, from 1 to 9. None for the files from UCI, which do not
-            name the speakers.
+        speakers: Speaker of each utterance, from 1 to 9. The value is None for files from UCI,
+            because they do not name the speakers.
     """
 
     sequences: tuple[np.ndarray, ...]

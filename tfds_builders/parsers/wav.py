@@ -1,8 +1,8 @@
 """Reader of RIFF/WAVE audio with 16 bit PCM samples.
 
-The module `wave` of Python's standard library reads the files. It skips all chunks except the
-samples, so the samples may begin at any byte. Files of RAVDESS have the additional chunks `FLLR`,
-`LIST`, `bext` and `_PMX`.
+The module `wave` of Python's standard library reads the files. The module skips all chunks except
+the samples, so the samples may begin at any byte. Files of RAVDESS have the additional chunks
+`FLLR`, `LIST`, `bext` and `_PMX`.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Header:
         record: Name of the record.
         rate_hz: Samples per second.
         samples: Number of samples of each signal.
-        file: Name of the file with the samples. It is in the same folder as the header.
+        file: Name of the file with the samples. This file is in the same folder as the header.
         signals: The signals, in the order of the interleaved samples.
         notes: Mapping from keys to values, from the comments of the form `#key:value`. The keys are
             in lower case.

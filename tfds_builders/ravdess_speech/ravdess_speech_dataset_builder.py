@@ -173,8 +173,8 @@ def utterances_of(source: Source) -> list[Utterance]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recording, or if a file does not have the name of a
-            recording of speech.
+        ArchiveError: If the archive has no recording, or if a file is not named like a recording of
+            speech.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:

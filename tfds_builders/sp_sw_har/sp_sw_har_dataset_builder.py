@@ -84,8 +84,8 @@ class Recording(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The two tables of the archive, as dictionaries: from the id of a person to the person, and
-    from the id of a run to its conditions.
+    """The two tables of the archive as dictionaries. The first dictionary maps the id of a person
+    to the person. The second dictionary maps the id of a run to the conditions of the run.
     """
 
     people: dict[str, sp_sw_har.Person]
@@ -212,8 +212,7 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recording, or if a file does not have the name of a
-            recording.
+        ArchiveError: If the archive has no recording, or if a file is not named like a recording.
     """
     files = [name for name in source.names if re.search(r"_s[pw]\.csv$", name)]
     if not files:
@@ -276,8 +275,8 @@ def _absent(recording: Recording, tables: Tables) -> str | None:
 
 
 def placed_runs(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
-    """Returns a dictionary from the key of each recording to its numbers. Runs, sittings and days
-    are numbered separately for each person and device.
+    """Returns a dictionary from the key of each recording to the numbers of its run, sitting and
+    day. Runs, sittings and days are numbered separately for each person and device.
 
     Raises:
         ArchiveError: If recordings of two people have the same samples. One of the two labels must

@@ -165,8 +165,8 @@ def examples_of(
 
     Args:
         recording: Tuple of the person and the name of the split.
-        repeats: Object that compares the trials. It raises an error if two people or two splits
-            have the same trial.
+        repeats: Object that compares the trials. The object raises an error if two people or two
+            splits have the same trial.
         sources: The archives.
         jitter: See `Config`.
     """

@@ -63,7 +63,8 @@ def find_lists(manual_dir: str | os.PathLike, needed: str) -> Source:
 
 
 def read_speakers(source: Source, corpus: str) -> dict[str, speakers.Speaker]:
-    """Reads a dictionary from the id of each speaker of `"vox1"` or `"vox2"` to the speaker.
+    """Reads the table of speakers of `"vox1"` or `"vox2"`. Returns a dictionary from the id of each
+    speaker to the speaker.
 
     Raises:
         FormatError: See `parsers.speakers`.
@@ -91,8 +92,8 @@ def _files() -> list[str]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the path of the file with the given name. If there are several, returns the path with
-    the fewest folders.
+    """Returns the path of the file with the given name. If several files have this name, returns
+    the path with the fewest folders.
     """
     members = [name for name in source.names if name.rsplit("/", 1)[-1] == file]
     return min(members, key=lambda name: (name.count("/"), name), default=None)

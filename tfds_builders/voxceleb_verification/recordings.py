@@ -60,7 +60,7 @@ class Recording(NamedTuple):
 
 
 def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Source]:
-    """Finds all archives of a corpus that exist.
+    """Finds all existing archives of a corpus.
 
     The keys of the result are the names of the archives without extension.
 
@@ -86,7 +86,7 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
 
     Raises:
         ArchiveError: If an archive has no recording, if a recording occurs twice, if its speaker is
-            not in the table, or if its name is not the name of a recording.
+            not in the table, or if a file is not named like a recording.
     """
     recordings: dict[str, Recording] = {}
     for archive, source in sources.items():

@@ -55,9 +55,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Voice(NamedTuple):
-    """A recording, its speaker, and the number of its video. The videos of each speaker are
-    numbered.
-    """
+    """A recording, its speaker, and the number of its video among the videos of the speaker."""
 
     recording: Recording
     speaker: Speaker

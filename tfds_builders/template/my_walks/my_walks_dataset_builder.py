@@ -31,7 +31,7 @@ WANTED = Wanted(
 
 
 class Walk(NamedTuple):
-    """One walk. Its file is `<subject>/day<day>_<number>.csv`."""
+    """One walk. The file of a walk is `<subject>/day<day>_<number>.csv`."""
 
     subject: str
     day: str
