@@ -50,7 +50,7 @@ def trials_of(distances, people):
 
 
 def first_of_each_film(people):
-    """Returns the indices of the first recordings, one for each pair of a person and a film."""
+    """Returns for each person and each film the index of the first recording."""
     keys = [
         f"{subject} {film}" for subject, film in zip(people.subjects, people.sessions, strict=True)
     ]
@@ -73,8 +73,9 @@ def trials_over_folds(windows, distances):
 def over_folds(windows, distances):
     """Measures the trials of all folds, see `trials_over_folds`.
 
-    The figures follow the protocol of Abdelwahab2019, where a recording is the first window of one
-    film. The figures of the protocol leave out people who watched fewer than six films.
+    The figures follow the protocol of Abdelwahab2019. Each person has one recording per film, the
+    first window of the film. The figures of the protocol leave out people who watched fewer than
+    six films.
     """
     parts = [
         measure.Measurement(figures(*fold), trials_of(*fold))
@@ -95,7 +96,9 @@ def figures(distances, people):
 
 
 def _of_folds(windows, distances):
-    """Yields, for each fold, the distances between the windows of its people, and the people."""
+    """Yields a pair for each fold. The pair consists of the distances between the windows of the
+    people in the fold, and these people.
+    """
     for fold, between in zip(groups(windows), distances, strict=True):
         tested = windows.select(fold)
         between = functools.partial(_from_zero, between)

@@ -13,8 +13,8 @@ def log_euclidean(model, signals, floor=None):
     network.
 
     Args:
-        model: A model of recordings with a layer `Covariance` and a later layer `ReEig`. The layers
-            before the covariance need no training.
+        model: A model that takes recordings and contains a layer `Covariance` and a later layer
+            `ReEig`. The layers before the covariance need no training.
         signals: List of arrays `(time, channels)`.
         floor: Smallest eigenvalue of the covariances. Default: the smallest eigenvalue that the
             `ReEig` layer allows.

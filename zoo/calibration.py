@@ -13,11 +13,12 @@ def log_odds(similarities, genuine):
     """Fits the scale and the shift that turn a similarity into a log-likelihood ratio.
 
     Args:
-        similarities: Similarities of trials, shape `(trials,)`. Higher is more similar.
+        similarities: Similarities of trials, shape `(trials,)`. A higher value means more similar
+            voices.
         genuine: Whether the same person speaks in both recordings of a trial, shape `(trials,)`.
 
     Returns:
-        The scale and the shift: the ratio is `scale * similarity + shift`.
+        The scale and the shift. The log-likelihood ratio is `scale * similarity + shift`.
     """
     fitted = LogisticRegression(C=np.inf, class_weight="balanced")
     fitted.fit(similarities[:, None], genuine)
@@ -57,11 +58,12 @@ def calibrated(similarities, genuine, fold):
 
 
 def rows(pooled, genuine, claims):
-    """Computes the rows of a card, which contain figures of pooled trials with bootstrap intervals
+    """Computes rows of a card. The rows contain figures of pooled trials, with bootstrap intervals
     over people.
 
     Args:
-        pooled: Similarities of the trials by method, arrays of shape `(trials,)`.
+        pooled: Dictionary from names of methods to similarities of the trials, arrays of shape
+            `(trials,)`.
         genuine: Whether the same person speaks in both recordings of a trial, shape `(trials,)`.
         claims: The two speakers of each trial, arrays of shape `(trials,)`.
     """

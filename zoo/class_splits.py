@@ -56,7 +56,7 @@ class Split:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Examples for training and support, or examples for the test.
+    """A part of a data set, either for training and support or for the test.
 
     Attributes:
         x: Examples, shape `(count, ...)`.
@@ -118,7 +118,8 @@ def alphabets() -> tuple[dict[str, tuple[int, ...]], ...]:
 
 
 def _parts(x, y, size):
-    """Divides examples into the first `size` examples of each class, and the rest.
+    """Divides examples into two parts. The first part contains the first `size` examples of each
+    class, and the second part contains all other examples.
 
     If `size` is below 1, it is the fraction of each class's examples that the first part contains.
     """
@@ -181,8 +182,8 @@ def _vary_characters(batch, rng):
 
 
 def untrained(name: str, classes: int) -> PrototypicalClassifier:
-    """Builds an untrained classifier of a data set, which is smaller than the classifier of the
-    recipe.
+    """Builds an untrained classifier for a data set. The classifier is smaller than the classifier
+    of the recipe.
 
     Args:
         name: One of `DOMAINS`.
@@ -236,7 +237,7 @@ def train(name: str, split: Split, part: Part, steps: int) -> PrototypicalClassi
 
 @functools.cache
 def _compiled(name, classes, steps):
-    """Returns a compiled classifier, and pairs of a variable and its initial value.
+    """Returns a compiled classifier, and a list of pairs `(variable, initial value)`.
 
     Splits with the same number of classes share the compiled classifier, because compiling takes
     longer than training.
@@ -268,7 +269,7 @@ def embed(name: str, split: Split, folder: pathlib.Path, steps: int | None = Non
         steps: Number of training steps. None: `STEPS`.
 
     Returns:
-        The classifier, and the embeddings and the class ids of each part.
+        The classifier, and for each of the two parts the embeddings and the class ids.
     """
     steps = STEPS[name] if steps is None else steps
     key = "_".join([name, str(steps), _digest(split.trained)])

@@ -62,14 +62,14 @@ def batches(
 
 
 def softmax(encoder, classes: int, hidden: int) -> PrototypicalClassifier:
-    """Builds the control that prototypes and similarity are compared with: a hidden layer and a
-    softmax.
+    """Builds the control, a classifier with a hidden layer and a softmax. Prototypes and similarity
+    are compared with this control.
 
     The hidden layer has the same slope and dropout as a similarity. Only the auxiliary term of the
     loss trains the softmax.
 
     Args:
-        encoder: A `keras.Model` of vectors.
+        encoder: A `keras.Model` that computes vectors.
         classes: Number of classes.
         hidden: Number of units of the hidden layer. The hidden layer is called `CONTROL_LAYER` in
             the new encoder.
@@ -93,8 +93,8 @@ def logits(control: PrototypicalClassifier):
 
 
 def begin_as_a_metric(similarity) -> None:
-    """Changes the signs of a similarity's weights so that the similarity of two embeddings
-    decreases if any of their features differ more.
+    """Changes the signs of a similarity's weights so that a larger difference in any feature lowers
+    the similarity of two embeddings.
     """
     first, last = similarity.kernels
     first.assign(np.abs(first))
@@ -136,8 +136,8 @@ def accuracies(model, x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
 
 
 def accuracy(scores: np.ndarray, y: np.ndarray, head: str) -> dict[str, Any]:
-    """Computes a row of a card, the accuracy of a head, from its scores with shape `(images,
-    classes)`.
+    """Computes the accuracy of a head, as a row of a card, from scores of shape
+    `(images, classes)`.
     """
     right = np.mean(np.argmax(scores, axis=1) == y)
     return measure.proportion("classification", "accuracy", right, len(y), head=head)
@@ -154,7 +154,7 @@ def few_shot(
         model: `PrototypicalClassifier`.
         x: Images of classes that the model was not trained on.
         y: Class ids, shape `(images,)`.
-        tasks: Pairs of a number of classes (ways) and a number of examples per class (shots).
+        tasks: Pairs `(ways, shots)` of the number of classes and the number of examples per class.
         episodes: Number of episodes per task.
     """
     z = inference.embed(model, x, batch_size=500)

@@ -37,8 +37,8 @@ def run(name, options, seed, steps, out):
 
 
 def table(folders):
-    """Returns the columns of a table with the mean and the standard error over seeds of each
-    figure.
+    """Returns the columns of a table. For each figure, the table contains the mean and the standard
+    error over seeds.
 
     Args:
         folders: Dictionary from the label of a method to the folders of its runs.
@@ -69,8 +69,8 @@ def differences(folders):
     """Returns the columns of a table with the pooled EER of the first method minus the EER of each
     other method.
 
-    The 95 % intervals are from a bootstrap over people and seeds. The two methods are compared on
-    the same draws.
+    The 95 % intervals are from a bootstrap over people and seeds. For each difference, the two
+    methods are compared on the same draws.
 
     Args:
         folders: Dictionary from the label of a method to the folders of its runs.

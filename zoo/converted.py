@@ -31,7 +31,8 @@ def check(path: pathlib.Path, sha256: str) -> None:
 
 
 def keep(out: pathlib.Path, state: Mapping[str, Any], **original: np.ndarray) -> None:
-    """Writes the weights of a PyTorch model, with some inputs and the outputs for them.
+    """Writes the weights of a PyTorch model, example inputs, and the outputs of the model for these
+    inputs.
 
     Args:
         out: Path of the .npz file.
@@ -69,8 +70,7 @@ def save(
     Args:
         model: A `keras.Model` with the weights.
         out: Path of the .weights.h5 file.
-        compared: Dictionary from names to pairs of the Keras model's outputs and the original
-            outputs.
+        compared: Dictionary from names to pairs `(outputs of the Keras model, original outputs)`.
         bound: Largest difference.
 
     Raises:

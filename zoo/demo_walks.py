@@ -27,7 +27,7 @@ def cut(time_ms, sequence, activity):
     samples.
 
     Args:
-        time_ms: Shape `(time,)`, as the watch delivered the samples.
+        time_ms: Times of the samples in ms, as the watch delivered them, shape `(time,)`.
         sequence: Shape `(time, channels)`.
         activity: Shape `(time,)`.
 

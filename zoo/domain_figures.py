@@ -1,8 +1,8 @@
 """Computes and draws accuracies on domains that were left out of the training.
 
 The argument `answers` of the functions is a dictionary `{(method, domain, seed): right}`. The array
-`right` contains one boolean for each image of the domain: whether a network that was trained
-without the domain classifies the image correctly.
+`right` contains one boolean for each image of the domain. The boolean says whether a network that
+was trained without the domain classifies the image correctly.
 """
 
 import pathlib

@@ -68,8 +68,9 @@ class DomainImages:
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of the lower and the upper part of a network. The first entry is for the centers of
-    the images, and each further entry is for one augmented copy of all images.
+    """Outputs of the lower and the upper part of a network. The first array of each attribute is
+    computed from the centers of the images, and each further array from one augmented copy of all
+    images.
 
     Attributes:
         maps: Outputs of the lower part, arrays of shape `(images, ...)`, float16, on disk.
@@ -120,8 +121,8 @@ def outputs(
 
     Args:
         lower: `keras.Model` that takes images. The lower part of the network is not trained.
-        upper: `keras.Model` that takes the outputs of `lower`, with its weights before the
-            training.
+        upper: `keras.Model` that takes the outputs of `lower`. The weights of `upper` must be the
+            pretrained weights.
         images: The attribute `images` of `DomainImages`.
         key: Text that identifies the weights.
         folder: Folder for the outputs. Each copy of an image needs 49 kB if the lower part returns
@@ -171,8 +172,8 @@ def batches(
     steps: int,
     seed: int,
 ) -> EpisodeSampler:
-    """Samples batches that contain all classes. The images of each class come from all domains,
-    each in a random augmented copy.
+    """Samples batches that contain all classes. The images of each class come from all domains. For
+    each image, one augmented copy is drawn at random.
 
     Args:
         images: `DomainImages`.
@@ -212,10 +213,11 @@ def leave_one_out(
     Args:
         run: `zoo.recipe.Run`.
         seeds: Number of seeds, starting at the seed of the run.
-        heads: `{name: (method, head)}`.
+        heads: Dictionary from names to pairs `(method, head)`.
         train: Function that takes settings, a dictionary with `domain`, `method`, `seed` and
             `steps`. The function returns a dictionary with `minutes` and `test`. The entry `test`
-            contains a list for each head: whether each image is classified correctly.
+            contains for each head a list of booleans, which say whether each image is classified
+            correctly.
 
     Returns:
         A dictionary `{(name, domain, seed): right}`, and the total minutes of all trainings. The

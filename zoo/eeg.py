@@ -16,7 +16,9 @@ FOLDS, FOLDS_SEED = 4, 7
 
 
 def trials():
-    """Reads all trials. The number of a trial is its session, so early trials are enrolled."""
+    """Reads all trials. The session of a recording is the number of the trial, so early trials are
+    enrolled.
+    """
     records = people.read("uci_eeg/large", "train")
     return people.collect(records, lambda record: int(record["trial"]))
 
@@ -79,8 +81,8 @@ def over_folds(everybody, distances):
 
 
 def measured(between, known, tested):
-    """Measures the distances between recordings of tested people, divided by the unit of the
-    training people's distances.
+    """Measures the tested people by the distances between their recordings. The distances are
+    divided by the `measure.distance_unit` of the known people, on whom the method was trained.
     """
     distances = between(tested.signals) / measure.distance_unit(between, known)
     return measure.measure_people(distances, tested.halves())

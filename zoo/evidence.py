@@ -39,8 +39,9 @@ class Evidence:
         baselines: Function that returns the results of other methods on the same trials, as a
             dictionary `{name: (what, kind, values)}`. The function is called only when a card is
             written.
-        groups: Groups of people within which a threshold is also measured, because the group is a
-            known confounder, see `keras_dml.training.pooled.thresholds`.
+        groups: Groups of similar people, such as people of the same sex. A threshold is also
+            measured within each group, because the group is a known confounder, see
+            `keras_dml.training.pooled.thresholds`.
         on_device: Function that measures the card's `device_thresholds`. Default: None, if the
             exported files compute the same distance as the model.
         unit: Function that returns `(unit, offset)`: the unit of the published file's distances,
@@ -142,7 +143,8 @@ def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Mode
     Args:
         folder: Folder of the model in the zoo.
         kind: `FOLDS` or `CONTROLS`.
-        models: Dictionary `{name: model}`. Sorting the names must give the order of the folds.
+        models: Dictionary `{name: model}`. The order of the folds must be the alphabetical order of
+            the names.
     """
     place = folder / kind
     place.mkdir(parents=True, exist_ok=True)

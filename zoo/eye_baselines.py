@@ -2,9 +2,9 @@
 eye movements.
 
 The methods without a network are baselines on the cards of `eye_qp_wl` and `eye_lda`. The module
-also measures lower sampling rates, shorter windows, films that were not used in training,
-recordings with only one of the two eyes, and recordings with only the pupils.
-`python -m zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
+also measures these methods at lower sampling rates, on shorter windows, on films that were not used
+in training, on one of the two eyes, and on the pupils alone. `python -m zoo.eye_baselines` writes
+`zoo/eye_lda/figures/channels.csv`.
 """
 
 import pathlib
@@ -107,8 +107,8 @@ def discriminant_distance(known, lags):
 
 
 def by_fold(closed_form, windows, everybody=None):
-    """Returns one distance function per fold. The function is a closed form that is fitted to the
-    people outside of the fold.
+    """Returns one distance function per fold. Each function is fitted in closed form to the people
+    outside of the fold.
 
     Args:
         closed_form: `quantile_distance` or another function with the same arguments and result.

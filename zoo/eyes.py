@@ -4,7 +4,7 @@ GazeCom contains recordings of one eye at 250 Hz. Fast, small movements distingu
 GazeCom across films. At a quarter of the sampling rate much of the accuracy remains, and at 31 Hz
 little remains. DIEM contains recordings of both eyes at 30 Hz, in pixels of a screen at an unknown
 distance. The people in DIEM are distinguished by the size of their pupils and the relative position
-of the two eyes. If GazeCom was resampled to 30 Hz, it would lose the fast movements. If DIEM was
+of the two eyes. If GazeCom was resampled to 30 Hz, the fast movements would be lost. If DIEM was
 resampled to 250 Hz, most values would be interpolated. Therefore each data set is read at its own
 rate and needs its own encoder.
 """
@@ -118,7 +118,7 @@ def binocular(sequence, event):
         sequence: Shape `(time, 6)`: x and y of the left eye and of the right eye, and the pupil of
             each eye.
         event: Shape `(time, 2)`. The first column is positive while the tracker sees the left eye,
-            and the second column while it sees the right eye.
+            and the second column is positive while the tracker sees the right eye.
 
     Returns:
         Array `(time - 1, 10)`, float32. For each eye the array contains the velocities in pixels

@@ -17,9 +17,11 @@ WINDOW = 512  # 5.12 s
 STRIDE = 128  # of training windows
 KNOWN = ("train", "validation")
 RIGHT = " right"
-# Signs of the six channels that mirror a right foot at the median plane to a left foot. The second
-# axis of a sensor is the lateral axis. On the training people these signs, and their opposites,
-# make the lagged correlations of right feet most similar to the lagged correlations of left feet.
+# Signs of the six channels. Multiplying the channels by these signs mirrors a right foot at the
+# median plane, so that the recording resembles a recording of a left foot. The second axis of a
+# sensor is the lateral axis. Of all combinations, these signs and their opposites make the lagged
+# correlations of right feet most similar to the lagged correlations of left feet, on the training
+# people.
 MIRROR = np.array([1, -1, 1, -1, 1, -1], np.float32)
 
 

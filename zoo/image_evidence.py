@@ -34,8 +34,8 @@ def of_classifier(
     Args:
         examples: Function that takes the name of a split and returns images and labels.
         trained: `zoo.evidence.Trained`.
-        side: Pixels per side to which images are shrunk for the baseline of the nearest neighbor.
-            Default: no shrinking.
+        side: Number of pixels per side to which images are shrunk for the nearest-neighbor
+            baseline. Default: no shrinking.
         closed_forms: Further methods without a network, `{name: (description, classify)}`, where
             `classify(training_images, labels, images)` returns the classes of images.
     """
@@ -48,8 +48,8 @@ def of_classifier(
 
 
 def _baselines(trained, z, x, y, training_examples, side, closed_forms) -> dict[str, Any]:
-    """Returns, for each baseline, its description, its kind, and for each test image whether the
-    baseline is right.
+    """Returns for each baseline a description, a kind, and an array of booleans. The booleans say
+    for each test image whether the baseline is right.
     """
     model = trained.whole
     images, labels = training_examples()

@@ -1,5 +1,5 @@
 """Reads MNIST, CIFAR-10 and Omniglot as arrays. If the folder of the recordings contains the files,
-the files are read from this folder. Otherwise TensorFlow Datasets downloads them.
+the files are read from this folder. Otherwise TensorFlow Datasets downloads the files.
 
 ```
 <folder>/                                        named by zoo/recordings.py

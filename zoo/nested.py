@@ -14,7 +14,7 @@ def choose(grid, groups, validate):
 
     Args:
         grid: Candidate settings, a list of dictionaries.
-        groups: An even number of disjoint groups of people.
+        groups: List of disjoint groups of people. The number of groups must be even.
         validate: `validate(candidate, pair) -> (score, score)`. The function trains a model without
             the two groups of a pair and returns the score of each group. Larger scores are better.
 

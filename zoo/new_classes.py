@@ -49,29 +49,31 @@ TEXT = """# New classes among all classes
 the accuracy of the classifier among **all** classes, for examples of the new classes and for
 examples of the old classes, and the harmonic mean of both accuracies. The published models of
 digits and photographs were trained on all ten classes. Therefore small encoders were trained for
-this page without the new classes:
+this page on fewer classes. These encoders were not trained on the new classes in this table:
 
 {data}
 
 The support examples of the new classes are drawn from the training part of the data, and the
 figures are measured on the test part. Brackets contain 95 % intervals of Student's t over the
 splits. The value of a split is the mean over {draws} draws of the support (one draw for Omniglot).
-The splits of a data set share classes, so the intervals are too narrow for other classes. All
-methods use the same embeddings. The nearest class mean uses the Euclidean distance. Logistic
-regression (scikit-learn, standardized embeddings, balanced classes) trains on the support and on up
-to {regression} training examples per old class. `add_classes` does not need these training
-examples. We called `refit_prototypes`, which measures how much the examples of old classes vary,
-before `add_classes`. The published files do not contain this variance. Call `refit_prototypes`
-first if you have training examples. An accuracy of `add_classes` is bold if the nearest class mean
-or logistic regression is more than 3 points better.
+The splits of a data set share classes. Therefore the intervals are too narrow for classes that
+occur in none of the splits. All methods use the same embeddings. The nearest class mean uses the
+Euclidean distance. Logistic regression (scikit-learn, standardized embeddings, balanced classes)
+trains on the support and on up to {regression} training examples per old class. `add_classes` does
+not need these training examples. Before we added classes, we called `refit_prototypes`, which
+measures how much the examples of old classes vary. The published files do not contain this
+variance. Call `refit_prototypes` first if you have training examples. A bold accuracy of
+`add_classes` is a warning: the nearest class mean or logistic regression is more than 3 points
+better than `add_classes`.
 
 {tables}
 
 The learned similarity still decides among the old classes, so an encoder that is trained for too
 few steps limits the accuracy. We added classes from alphabets that were not used in training, with
-five examples per class. With the Omniglot encoder after 300 steps, `add_classes` had a harmonic
-mean of 57.0 %, and logistic regression had 65.2 %. After 1,500 steps, `add_classes` had 87.2 %, and
-logistic regression had 85.2 %. Therefore the Omniglot encoder is trained for 1,500 steps.
+five examples per class. With an Omniglot encoder that was trained for 300 steps, the harmonic mean
+was 57.0 % for `add_classes` and 65.2 % for logistic regression. With an encoder that was trained
+for 1,500 steps, the harmonic mean was 87.2 % for `add_classes` and 85.2 % for logistic regression.
+Therefore the Omniglot encoder is trained for 1,500 steps.
 
 ## How the method was chosen
 
@@ -84,12 +86,12 @@ python -m zoo.new_classes --out build/new_classes
 ```
 
 The command trains the encoders, prints the tables and writes this page. `--phase choice` prints the
-figures of other splits, which were used to choose the method. No class that is new in the tables
+figures of the other splits, on which the method was chosen. No class that is new in the tables
 above occurs in these splits.
 """
 CHOICE = """The method of `add_classes` was chosen on splits with other classes of digits, speakers
-and photographs, without Omniglot. The figures are harmonic means with five examples per new class
-unless another number is given. We compared three methods:
+and photographs. Omniglot was not used for this choice. The figures are harmonic means with five
+examples per new class unless another number is given. We compared three methods:
 
 1. *The similarity plus an offset.* If only the two new digits are candidates, the similarity is
    right for 75 % of the examples, and the nearest class mean for 94 %. Therefore the similarity

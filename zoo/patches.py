@@ -70,7 +70,7 @@ def windows(images: np.ndarray) -> np.ndarray:
 def responses(images: np.ndarray, filters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Computes pooled responses to each filter and its negative, shape `(images, 8 * filters)`.
 
-    The part of each response above the threshold is summed over each quarter of an image.
+    From each response, the part that exceeds the threshold is summed over each quarter of an image.
     """
     height, width = (extent - SIDE + 1 for extent in images.shape[1:3])
     upper_lower = (slice(None, height // 2), slice(height // 2, None))

@@ -31,7 +31,7 @@ def walks():
 
     The phones recorded at an uneven rate of about 25 Hz. The data set builder interpolates linearly
     at 50 Hz, and this function keeps every second sample. A gap of more than 200 ms divides a walk
-    into parts, which have the same number.
+    into parts. All parts have the number of the walk.
     """
     walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
@@ -268,8 +268,8 @@ def front(horizontal):
 
 
 def eer_row(protocol, claims):
-    """Computes a row for the entry `figures` of a card, the pooled EER with its interval over
-    people.
+    """Computes the pooled EER with its interval over people, as a row for the entry `figures` of a
+    card.
     """
     result = evaluation.verification(
         claims.scores, claims.genuine, people=claims.people, bootstrap=BOOTSTRAP
@@ -288,8 +288,8 @@ def eer_row(protocol, claims):
 
 
 def _ranks(subjects, numbers):
-    """Returns the rank of each walk's number among the numbers of the same person's walks. Ranks
-    start at 0.
+    """Returns for each walk the rank of its number among the walks of the same person. Ranks start
+    at 0.
     """
     subjects, numbers = np.array(subjects), np.array(numbers)
     rank = np.empty(len(numbers), int)

@@ -41,8 +41,8 @@ def over_folds(distances):
 
 
 def _others(found, walkers, names):
-    """Computes the baselines, which are the same method with rotated probes, and methods in closed
-    form without rotated probes.
+    """Computes two kinds of baselines: the measured method with rotated probes, and methods in
+    closed form without rotated probes.
     """
     closed = {
         name: (

@@ -14,13 +14,14 @@ OPTIMIZATION = Optimization(1e-3, warm_up=20, start=0.05)
 def train(run, encoder, people, z_threshold, margin, *, classes, per_class, length, vary):
     """Trains an encoder that maps recordings to SPD matrices.
 
-    The statistics of the loss are computed again after each epoch. With the updates in Kim2020,
-    which have the weights 1/t, the statistics would stay close to the embeddings at the start of
-    the training.
+    The statistics of the loss are computed again after each epoch. The updates in Kim2020 have the
+    weights 1/t. With these updates, the statistics would stay close to the embeddings at the start
+    of the training.
 
     Args:
         run: `zoo.recipe.Run`. Seed Keras before the encoder is built.
-        encoder: Built `keras.Model` from recordings to matrices. The encoder is trained in place.
+        encoder: Built `keras.Model` that maps recordings to matrices. The encoder is trained in
+            place.
         people: `keras_dml.training.People` to train on. The `subjects` are the classes.
         z_threshold: Threshold of the Riemannian potato, see `PotatoRankingLoss`, in standard
             deviations.

@@ -106,13 +106,14 @@ class Run:
     ):
         """Publishes a trained model with the input contract that its card describes.
 
-        If `zoo/<name>/evidence.py` exists and `baselines` is None, this module computes the main
+        If `zoo/<name>/evidence.py` exists and `baselines` is None, `evidence.py` computes the main
         result, the baselines and the thresholds. Otherwise the main result, the baselines and the
         thresholds are computed from the `Measurement`.
 
         Args:
             model: The model.
-            golden: Inputs that the golden file stores with the outputs of the model.
+            golden: Inputs for the golden file, which stores these inputs and the model's outputs
+                for them.
             measured: `Measurement`, or rows of figures.
             curves: Name of the image in `out` that the page shows, without its suffix. None: no
                 image.
@@ -123,12 +124,15 @@ class Run:
                 are also computed from the training recordings. Default: no gate and no magnitudes.
             baselines: Results of other methods on the trials of the `Measurement`, a dictionary
                 `{name: (what, kind, values)}`, see `keras_dml.training.pooled.baseline`.
-            groups: Groups of people within which a threshold is also measured, because the group
-                is a known confounder, see `keras_dml.training.pooled.thresholds`.
-            folds: Models of the cross-validation that computed the figures, at most nine. The
-                models of the folds are written into a subfolder of the model's folder.
-            controls: Models of other methods on the same data, a dictionary `{name: model}`. The
-                controls are written into another subfolder of the model's folder.
+            groups: Groups of similar people, such as people of the same sex. A threshold is also
+                measured within each group, because the group is a known confounder, see
+                `keras_dml.training.pooled.thresholds`.
+            folds: Models of the cross-validation with which the figures were measured. At most nine
+                models are allowed. The models of the folds are written into a subfolder of the
+                model's folder.
+            controls: Models of other methods that were trained on the same data, a dictionary
+                `{name: model}`. The controls are written into another subfolder of the model's
+                folder.
             **card: Further arguments of `keras_dml.training.build_card`.
         """
         about = about_model(self.name) if about is None else about

@@ -45,11 +45,11 @@ def utterances(prepare=True):
 def prepared(sound):
     """Trims a recording to its speech and scales it to the usual level of speech.
 
-    The recordings of RAVDESS begin and end with up to a second of silence. The levels of the
-    recordings differ by up to 25 dB, which depends on the actor and on the distance to the
-    microphone. In other recordings the level does not identify speakers, so differences of the
-    level are removed. Silence is measured relative to the loudest 20 ms, so recordings of any
-    device can be prepared in the same way.
+    The recordings of RAVDESS begin and end with up to a second of silence. The level depends on the
+    actor and on the distance to the microphone, and differs by up to 25 dB between recordings. In
+    other recordings the level does not identify speakers, so differences of the level are removed.
+    Silence is measured relative to the loudest 20 ms, so recordings of any device can be prepared
+    in the same way.
 
     Args:
         sound: Shape `(samples,)`, 16 kHz.

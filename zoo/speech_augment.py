@@ -1,4 +1,4 @@
-"""Augments recordings of voices by adding noise, other voices, rooms and a telephone, and creates
+"""Augments recordings of voices. Simulates noise, other voices, rooms and a telephone, and creates
 new voices by changing the speed.
 """
 
@@ -26,17 +26,17 @@ LOUDEST = 0.5  # peak before the codec, full scale 1
 def with_speeds(people, speeds=tuple(SPEEDS)):
     """Adds slower and faster copies of recordings as recordings of **other speakers**.
 
-    Resampling changes the pitch and the formants by 10 or 20 %, which simulates another person. If
-    the copies were added as recordings of the same speaker, a model would learn to ignore the
-    pitch.
+    Resampling changes the pitch and the formants by 10 or 20 %. This change simulates another
+    person. If the copies were added as recordings of the same speaker, a model would learn to
+    ignore the pitch.
 
     Args:
         people: `keras_dml.training.People`.
         speeds: Names of speeds in `SPEEDS`.
 
     Returns:
-        `People` with additional speakers, one for each speed of each original speaker. They are
-        called `"01@0.8"`, `"01@0.9"` and so on.
+        `People` with additional speakers, one for each speed of each original speaker. The
+        additional speakers are called `"01@0.8"`, `"01@0.9"` and so on.
     """
     voices = people
     for name in speeds:
@@ -78,8 +78,8 @@ class Disturb:
     """Augmentation that adds reverberation, noise or a telephone line to random rows of a batch.
 
     Args:
-        per_class: Number of adjacent rows of the same speaker in a batch. The babble of a row
-            contains other speakers only.
+        per_class: Number of adjacent rows of the same speaker in a batch. If babble, a mixture of
+            voices, is added to a row, all these voices are from other speakers.
         rate_hz: Samples per second.
         reverberant: Fraction of rows with added reverberation.
         noisy: Fraction of rows with added noise. The kind of noise is drawn from `NOISES`.
@@ -161,7 +161,7 @@ def reverberated(sounds, rng, rate_hz):
         rate_hz: Samples per second.
 
     Returns:
-        Recordings of the same shape and power, without a delay.
+        Recordings with the shape and the power of `sounds`, without a delay.
     """
     rows = len(sounds)
     time = np.arange(int(RT60_SECONDS[1] * rate_hz)) / rate_hz

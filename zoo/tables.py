@@ -19,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
 LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
-# Figure of each model on the last card that had no main result. The figures follow the protocols of
-# the papers and have standard errors (±).
+# The figure that each model had on its last card without a main result. The figures follow the
+# protocols of the papers and have standard errors (±).
 BEFORE = {
     "gait_qp_wl": "EER 1.1 % ± 0.3",
     "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
@@ -36,7 +36,7 @@ BEFORE = {
 
 
 def of_people(cards):
-    """Returns a table with one row per model of recordings.
+    """Returns a table with one row per model that takes recordings.
 
     The columns contain pooled figures of the model, of its best baseline without a network, and of
     its best alternative.

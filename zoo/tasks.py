@@ -14,8 +14,8 @@ FEW_SHOT, EPISODES = ((20, 1), (20, 5)), 600  # ways and shots
 
 
 def rows(model, x, y, new, new_labels):
-    """Computes rows for the entry `figures` of a card, with the learned similarity and with the
-    cosine of the embeddings.
+    """Computes rows for the entry `figures` of a card. The images are compared by the learned
+    similarity and by the cosine of their embeddings.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -99,7 +99,7 @@ def _figures(table, probes, gallery):
 
 
 def novelty(model, z, new):
-    """Computes how well images of other classes are detected by their largest score, as an AUC."""
+    """Computes the AUC with which images of other classes are detected by their largest score."""
     rows_of_card = []
     for head in ("sim", "dol"):
         largest, unknown = (

@@ -33,8 +33,8 @@ Build = Annotated[pathlib.Path, typer.Option(help="Folder with one subfolder per
 
 
 def command(card, publish):
-    """Returns the words of the command on a card. The command runs this Python, and `--publish` is
-    added or removed.
+    """Returns the words of the command on a card. The command uses the running Python interpreter,
+    and `--publish` is added or removed.
     """
     words = shlex.split(card["recipe"]["command"])
     rest = [word for word in words[1:] if word != "--publish"]

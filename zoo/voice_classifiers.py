@@ -59,7 +59,8 @@ def with_silence_removal(model):
 def without_silence_removal(model):
     """Returns a published classifier without the layer that removes silence.
 
-    `zoo.voice_table` needs it, because it compares networks on recordings that contain silence.
+    `zoo.voice_table` needs this classifier, because the table compares networks on recordings that
+    contain silence.
     """
     audio, *rest = model.encoder.layers
     x = audio.output

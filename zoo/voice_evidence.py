@@ -35,8 +35,8 @@ def of_similarity(trained, teaching, left, pairs, others):
 
 
 def confounders(subjects):
-    """Returns groups of similar voices. The voices in a group have the same sex or, if there are
-    two data sets, are from the same data set.
+    """Returns groups of similar voices. The women form a group, and the men form a group. If the
+    voices are from two data sets, the voices of each data set also form a group.
     """
     groups = {"people of the same sex": {subject: speech.sex(subject) for subject in subjects}}
     telephone = voices.is_telephone(subjects)
@@ -83,11 +83,11 @@ def statistics():
 
 
 def closed_forms(known, voices_known, asked, rows):
-    """Compares log covariances of cepstra by the cosine, without changes, after centering, and
+    """Compares log covariances of cepstra by the cosine, in three forms: unchanged, centered, and
     after linear discriminant analysis.
 
-    The mean of the log covariances over all voices is much longer than the differences between
-    voices. Therefore the cosine without centering is not informative.
+    The mean of the log covariances over all voices has a much larger norm than the differences
+    between voices. Therefore the cosine without centering is not informative.
 
     Args:
         known: Log covariances of training recordings, shape `(recordings, features)`.

@@ -37,17 +37,17 @@ Each recording of the card's test people is used as a probe, with added silence 
 within the speech. The enrolled recording has no added silence. The trials and the preparation of
 recordings are the same as for the main result of the card. The table contains equal error rates
 with 95 % intervals over people. The silence consists of zeros or of white noise that is 40 dB below
-the tenth loudest 20 ms of the recording. The column "without the layer, before" contains the error
-rates of the earlier file, which has no layer `keras_dml.layers.SilenceRemoval`, with silence before
-the speech.
+the tenth loudest 20 ms of the recording. The column "without the layer, before" contains error
+rates for silence before the speech. These rates are measured with the earlier file, which has no
+layer `keras_dml.layers.SilenceRemoval`.
 
 {table}
 
 The layers after `SilenceRemoval` have the same weights as in the earlier file. `SilenceRemoval`
 also removes the silence that the recordings already have at both ends and in pauses of more than
-0.6 s. Therefore it raises the error rates of recordings without added silence, which the first two
-rates in each row "none" show. The layer does not remove music, other voices, or noise that is less
-than 20 dB below the speech.
+0.6 s. Therefore the layer raises the error rates of recordings without added silence. The first two
+rates in each row "none" show this increase. The layer does not remove music, other voices, or noise
+that is less than 20 dB below the speech.
 
 ```
 python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim

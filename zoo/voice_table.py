@@ -1,8 +1,8 @@
 """Writes `zoo/voices.md`, which compares all voice models on the same trials. To list the options,
 run `python -m zoo.voice_table --help`.
 
-The recipes compute the scores, such as `python -m zoo.voice_ge2e_sim.train --table`, and write them
-into `build/`.
+Recipes compute the scores and write them into `build/`. An example is the command
+`python -m zoo.voice_ge2e_sim.train --table`.
 """
 
 import pathlib
@@ -40,29 +40,30 @@ TEXT = """# Voices on the same trials
 
 The table compares methods on the actors of RAVDESS (studio) and the callers of Hyke (telephone) in
 five folds. If a method is trained, the scores on a fold are from a model that was not trained on
-the people in the fold. For `voice_logcov_lda` on the telephone, the published file is used, which
-was not trained on any caller. Any two recordings of a fold and a data set form a trial.
-The table contains equal error rates of the pooled trials, with 95 % intervals over people in
-brackets. The headings contain the number of genuine trials and the number of all trials. A trained
-method has five models, whose scores have no common unit. We pool these scores without scaling,
-which may raise the error rates. Resemblyzer and the methods without training use the same scale for
-all folds.
+the people in the fold. On the telephone, `voice_logcov_lda` is measured with the published file,
+which was not trained on any caller. Any two recordings from the same fold and the same data set
+form a trial. The table contains equal error rates of the pooled trials, with 95 % intervals over
+people in brackets. The headings contain the number of genuine trials and the number of all trials.
+A trained method has five models, whose scores have no common unit. We pool these scores without
+scaling, which may raise the error rates. Resemblyzer and the methods without training use the same
+scale for all folds.
 
 {eer}
 
-These scores were measured before `keras_dml.layers.SilenceRemoval` was added to the networks. The
-page [voice_silence.md](voice_silence.md) contains error rates with this layer.
+The error rates in the table above were measured before `keras_dml.layers.SilenceRemoval` was added
+to the networks. The page [voice_silence.md](voice_silence.md) contains error rates with this layer.
 
 The next table compares the learned similarity, the cosine of the same embeddings and the sum of
 similarity and cosine. The differences between the equal error rates are paired by people. If an
 interval contains 0, the difference is not significant. The sum uses the similarity without scaling.
 On the card of `voice_logcov_lda` the similarity is first scaled to a log-likelihood ratio, so the
-figure of the sum on RAVDESS differs slightly.
+figure of the sum on RAVDESS differs slightly from this table.
 
 {differences}
 
 `voice_ge2e_sim` centers and scales the encoder's vectors before training. We first observed the
-benefit of this step on the people in these tables, so it was not chosen on other people.
+benefit of this step on the people in these tables. Therefore the decision for this step is not
+independent of these people.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
@@ -112,7 +113,7 @@ def _signed(value):
 
 
 def parts(people):
-    """Returns the parts of the trials that are columns of the table.
+    """Returns the parts of the trials. Each part is a column of the table.
 
     Args:
         people: Output of `voices.everybody`.
@@ -134,8 +135,8 @@ def parts(people):
 
 
 def tables(scores, columns):
-    """Returns two tables, the EER of each method and the paired differences between the scores of
-    each model.
+    """Returns two tables. The first table contains the EER of each method, and the second table
+    contains the paired differences between the EERs of the scores of a model.
 
     Args:
         scores: `scores[model][name]` contains similarities. Missing models and names are left out.

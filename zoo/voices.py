@@ -107,8 +107,8 @@ def cross_validated(people, parts, train, scores):
             to similarities.
 
     Returns:
-        Dictionary from names to arrays of shape `(trials,)`, which `numpy.savez` can write. It
-        contains `first`, `second`, `fold` and the scores.
+        Dictionary from names to arrays of shape `(trials,)`, which `numpy.savez` can write. The
+        dictionary contains `first`, `second`, `fold` and the scores.
     """
     subjects = np.asarray(people.subjects)
     first, second, genuine, fold = trials(people, parts)

@@ -13,8 +13,8 @@ ENROLLED = 5  # runs of each person
 KNOWN, UNSEEN = ("train",), ("validation", "test")  # splits of the published file
 GROUPS_SEED = 7
 TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)
-# Signs of the axes for a mirror image, which wears the watch on the other wrist. On the other
-# wrist, the x axis along the forearm points to the elbow instead of the hand.
+# Signs of the axes that mirror a recording, as if the person wore the watch on the other wrist. On
+# the other wrist, the x axis along the forearm points to the elbow instead of the hand.
 MIRROR = np.array([-1, 1, 1], np.float32)
 MIRRORED = " mirrored"
 _WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
@@ -86,8 +86,9 @@ def claims(distances, walkers, enrolled=ENROLLED):
     Args:
         distances: Distances between all runs.
         walkers: Result of `walks`, which contains these runs.
-        enrolled: Number of runs to enroll per person, at most `ENROLLED`. The probes are always all
-            runs except the first or the last `ENROLLED` runs.
+        enrolled: Number of runs to enroll per person, at most `ENROLLED`. For every value of
+            `enrolled`, the probes are all runs except the first `ENROLLED` runs (or the last
+            `ENROLLED` runs in the other direction).
     """
     subjects, runs = np.array(walkers.subjects), np.array(walkers.sessions)
     owned = subjects[:, None] == subjects

@@ -134,7 +134,7 @@ def test_what_was_read_once_is_kept_until_the_archive_changes(folder, monkeypatc
     ("files", "read", "message"),
     [
         ({"mnist/a": b""}, images.mnist, "holds no train-images-idx3-ubyte"),
-        ({"cifar10/a": b""}, images.cifar10, "no cifar-10-binary.tar.gz"),
+        ({"cifar10/a": b""}, images.cifar10, "expected cifar-10-binary.tar.gz"),
         ({"cifar10/cifar-10-batches-bin/a": b""}, images.cifar10, "holds 0 images train/"),
         (
             {"cifar10/CIFAR-10-images/train/cow/1.jpg": b""},

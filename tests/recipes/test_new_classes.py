@@ -60,5 +60,5 @@ def test_cards_quote_the_page():
         (row,) = [row for row in cells(section) if row[:2] == ["5", new_classes.ADDED]]
         figures = [float(re.search(r"\d+\.\d", cell)[0]) for cell in row[2:]]
         limits = zoo.card(model)["limits"]
-        (limit,) = [text for text in limits if "among old and new classes" in text]
+        (limit,) = [text for text in limits if new_classes.PAGE.name in text]
         assert [float(figure) for figure in re.findall(r"\d+\.\d", limit)] == figures

@@ -136,11 +136,11 @@ def test_a_name_of_another_type_is_refused(zoo_folder, call, name):
 
 def test_the_folder_of_a_single_model_is_refused(zoo_folder, monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", str(zoo_folder / "tiny"))
-    with pytest.raises(ValueError, match=f"holds card.json. Name '{zoo_folder}'"):
+    with pytest.raises(ValueError, match=f"card.json. Set the variable to '{zoo_folder}'"):
         zoo.list_models()
     monkeypatch.chdir(zoo_folder / "tiny")
     monkeypatch.setenv("KERAS_DML_ZOO", ".")
-    with pytest.raises(ValueError, match=f"Name '{zoo_folder}'"):
+    with pytest.raises(ValueError, match=f"Set the variable to '{zoo_folder}'"):
         zoo.card("tiny")
 
 

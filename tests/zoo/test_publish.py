@@ -208,7 +208,7 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
     }
     text = page.render(card)
     assert "z = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in text
-    assert "At least 2640 time steps at 16000 Hz, as float32." in text
+    assert "at least 2640 time steps at 16000 Hz, as float32." in text
     assert "The channels are, in this order: sound, in [-1, 1]." in text
 
 
@@ -226,7 +226,7 @@ def test_test_classes_that_differ_from_training_are_listed(images_card):
     images_card["data"] |= {"test_classes": [str(i) for i in range(20)], "split": "New alphabets."}
     known = page._data(images_card)
     assert known.endswith(
-        "Trained on 3 classes (left, right, none). Tested on 20 classes (named in `card.json`). "
+        "trained on 3 classes (left, right, none) and tested on 20 classes (named in `card.json`). "
         "New alphabets."
     )
 

@@ -103,7 +103,7 @@ def test_a_corrupted_model_file_is_refused_before_keras_reads_it(file, monkeypat
 
 def test_a_missing_model_file_is_refused(file):
     file.unlink()
-    with pytest.raises(FileNotFoundError, match=r"names model\.keras, which is missing"):
+    with pytest.raises(FileNotFoundError, match=r"model\.keras, which does not exist"):
         zoo.load("tiny")
 
 

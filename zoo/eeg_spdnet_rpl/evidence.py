@@ -7,8 +7,8 @@ from zoo import baselines, device_thresholds, eeg
 from zoo.eeg_spdnet_rpl import train
 from zoo.evidence import Evidence, unit_of
 
-# Input layers of the grid with the lowest EER on the measured people. Choosing the layers by the
-# measured people favors the baseline.
+# Settings of the input layers, chosen from the grid by the lowest EER on the measured people.
+# Choosing the layers by the measured people favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
 SAME = "distance between covariances after the input layers of the fold's network"
 BEST = "distance between covariances after the input layers that are best without a network"
@@ -33,8 +33,9 @@ def over_folds(distances):
 
 
 def without_network(encoders):
-    """Computes two baselines, which compare covariances by the log-Euclidean distance: covariances
-    after the input layers of each fold's network, and covariances after the best input layers.
+    """Computes two baselines, which compare covariances by the log-Euclidean distance. The first
+    baseline uses the input layers of each fold's network, and the second baseline uses the best
+    input layers.
     """
     best = train.network(encoders[0].input_shape[-1], **STRONGEST)
 

@@ -45,9 +45,10 @@ def vary(batch, rng):
 def network(channels, average, standardized):
     """Returns the untrained encoder.
 
-    The input layers compute the differences between successive time steps of a trial, and the
-    covariance of these differences divided by its trace. The differences emphasize fast rhythms.
-    The division removes their total power and leaves their distribution over the electrodes.
+    The input layers compute the differences between successive time steps of a trial. They then
+    compute the covariance of these differences and divide the covariance by its trace. The
+    differences emphasize fast rhythms. The division removes the total power of the rhythms and
+    leaves the distribution of the power over the electrodes.
     """
     matrices = spdnet((channels, *WIDTHS), output="spd", epsilon=FLOOR / channels)
     x = signal = keras.Input((None, channels), name="signal")

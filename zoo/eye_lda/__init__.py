@@ -1,3 +1,3 @@
-"""Recipe of `eye_lda`, a model that recognizes people by ten seconds of one eye's movements,
-without a network.
+"""Recipe of `eye_lda`, a model without a network that recognizes people by nine seconds of one
+eye's movements.
 """

@@ -1,4 +1,5 @@
-"""Fits `eye_lda` in closed form, which recognizes people by nine seconds of one eye's movements.
+"""Fits `eye_lda` in closed form. This model recognizes people by nine seconds of one eye's
+movements.
 
 The model computes the means and the lagged correlations of slow and fast velocities. Linear
 discriminant analysis of the means and correlations separates the people. The figures are

@@ -1,1 +1,1 @@
-"""Recipe of `eye_qp_wl`, a model that recognizes people by ten seconds of one eye's movements."""
+"""Recipe of `eye_qp_wl`, a model that recognizes people by nine seconds of one eye's movements."""

@@ -36,8 +36,8 @@ class Settings:
     Attributes:
         scales: See `zoo.eyes.slow_and_fast`.
         mix: Strength of the mixing of horizontal and vertical velocity, see
-            `zoo.augment.mix_channels`.
-        duration: Length of the training as a factor of `--steps`.
+            `keras_dml.training.augment.mix_channels`.
+        duration: Number of training steps, as a multiple of `--steps`.
         sharpness: Scale of the distances or cosines in the loss, as a multiple of the method's
             default. On walkers the scale of the cosine has a large influence on the result, see
             `gait_qp_wl`.
@@ -97,8 +97,8 @@ def trained(run, method, watchers, settings):
 
 
 def choose_variants(method, path=SEARCHED):
-    """Chooses the variant of each fold, which is the best variant on the other fold of its pair,
-    and the variant for the model of all people.
+    """Chooses for each fold the variant that is best on the other fold of its pair. Also chooses
+    the variant for the model of all people.
 
     Args:
         method: One of `sequences.METHODS`.

@@ -1,1 +1,1 @@
-"""Recipe of `gait_lda`, a model that recognizes walkers by one foot's sensor, in closed form."""
+"""Recipe of `gait_lda`, a model without a network that recognizes walkers by one foot's sensor."""

@@ -1,4 +1,5 @@
-"""Fits `gait_lda` in closed form, which recognizes walkers by five seconds of one foot's sensor.
+"""Fits `gait_lda` in closed form. This model recognizes walkers by five seconds of one foot's
+sensor.
 
 The model computes the lagged correlations between the channels of a window. Linear discriminant
 analysis of the correlations separates the people. The model is fitted to the people in the splits
@@ -15,11 +16,11 @@ from keras_dml.training import discriminants
 from zoo import gait, recipe, sequences
 
 # The lags and the number of discriminants were chosen in three folds of the people of `train` and
-# `validation`. The means over both feet are a pooled EER of 1.1 %, an EER of 2.7 % for single pairs
-# and an EER of 1.0 % with the protocol of the paper. The same three EERs are 1.3, 2.5 and 1.1 %
-# with 96 discriminants, and 1.4, 2.9 and 1.1 % with nine lags. If right feet are not mirrored, the
-# three EERs are 1.6, 3.0 and 1.2 % with these settings, 2.0, 3.9 and 1.7 % with 32 discriminants,
-# and 1.6, 3.5 and 1.6 % with the L1 distance.
+# `validation`. With the chosen settings, the means over both feet are a pooled EER of 1.1 %, an EER
+# of 2.7 % for single pairs and an EER of 1.0 % with the protocol of the paper. The same three EERs
+# are 1.3, 2.5 and 1.1 % with 96 discriminants, and 1.4, 2.9 and 1.1 % with nine lags. If right feet
+# are not mirrored, the three EERs are 1.6, 3.0 and 1.2 % with the chosen settings, 2.0, 3.9 and
+# 1.7 % with 32 discriminants, and 1.6, 3.5 and 1.6 % with the L1 distance.
 LAGS, DISCRIMINANTS = (0, 4, 8, 16, 32), 64
 
 known_recordings = gait.known_recordings

@@ -10,8 +10,8 @@ RIVAL = "the n-pair loss on the same quantile pooling, trained in the same way w
 
 
 def evidence(trained):
-    """Measures the model on the walkers of the split `test`, and compares it with a model without a
-    network and with the n-pair loss.
+    """Measures the model on the walkers of the split `test`, and compares it with two other models:
+    `gait_lda`, which needs no network, and a network that is trained with the n-pair loss.
     """
     what = "linear discriminants of lagged correlations, in closed form, on the same people"
     closed_form = what, pooled.NO_NETWORK, functools.partial(zoo.load, "gait_lda")

@@ -98,8 +98,9 @@ def figures(distances, people):
 
 
 def table(lines):
-    """Returns the columns of a table. The columns contain means over folds and seeds, and paired
-    differences from runs with unchanged settings.
+    """Returns the columns of a table. For each variant, the columns contain means over folds and
+    seeds, and the mean change compared with runs of the same folds and seeds with unchanged
+    settings.
 
     Args:
         lines: Dictionaries of the runs.

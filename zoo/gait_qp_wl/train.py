@@ -33,7 +33,7 @@ class Settings:
         halve_every: See `keras_dml.models.sequence_encoder`.
         knots: See `keras_dml.models.sequence_encoder`.
         loss: Arguments of the method's loss.
-        mix: Strength of the mixing of channels, see `zoo.augment.mix_channels`.
+        mix: Strength of the mixing of channels, see `keras_dml.training.augment.mix_channels`.
         degrees: Largest simulated rotation of the sensor between two windows of a person, in
             degrees. In this data the axis of a person's sensor differs by only 2 degrees (median)
             between two trials, so the placement of the sensor helps to recognize the person.
@@ -116,7 +116,8 @@ def trained(run, method, walkers, settings):
     )
 
 
-# Settings of each method that were best in folds of the training people, see `figures/search.csv`.
+# For each method, the settings that were best in a cross-validation over the training people, see
+# `figures/search.csv`.
 SETTINGS = {
     "qp_wl": Settings(),
     "qp_npl": Settings(loss={"scale": 128.0}),

@@ -28,8 +28,8 @@ CLASSES, PER_CLASS = 11, 5  # without two actors, the smallest class has five cl
 STEPS = 200
 FLOOR = 1e-8  # smallest eigenvalue of the baseline, which needs none: as small as float32 allows
 GAIN = 0.1  # bodies differ in size
-# The paper uses a smallest eigenvalue that is a variance of one square centimeter, and a threshold
-# of 2.5.
+# In the paper, the smallest eigenvalue is a variance of one square centimeter, and the threshold is
+# 2.5.
 GRID = [
     {"epsilon": epsilon, "z_threshold": z_threshold, "margin": margin}
     for epsilon in (1e-4, 1e-6)
@@ -48,8 +48,8 @@ def vary(batch, rng):
 
 
 def network(epsilon):
-    """Returns an untrained encoder from joint positions to 20 x 20 matrices: two layers that need
-    no training, followed by the network of the paper.
+    """Returns an untrained encoder that maps joint positions to 20 x 20 matrices. Two layers that
+    need no training are followed by the network of the paper.
     """
     matrices = spdnet("hdm05", output="spd", epsilon=epsilon)
     x = signal = keras.Input((None, 3 * len(JOINTS)), name="signal")

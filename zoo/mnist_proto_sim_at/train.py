@@ -24,10 +24,10 @@ from zoo.mnist_proto_sim import train as clean
 TRAINED = 0.33  # epsilon in training, a little above the 0.3 of the attacks; also in about.json
 STEPS, LEARNING_RATE = 8000, 1e-3
 GRAY_BAND = 0.2  # below 0.4 is black and above 0.6 white, so 0.3 changes gray pixels only
-# After 2,500 steps, we attacked 1,000 of 5,000 held-out training images by APGD on the margin,
-# which starts at two points and at the result of 500 queries of Square. The accuracy is 93.8 % with
-# these distortions and 92.9 % with shifts by one pixel only. Without distortions and shifts, longer
-# trainings overfit.
+# After 2,500 training steps, we attacked 1,000 of 5,000 held-out training images by APGD on the
+# margin. APGD started at two points and at the result of a Square attack with 500 queries. The
+# accuracy under this attack is 93.8 % if the training images are distorted in this way, and 92.9 %
+# if they are only shifted by one pixel. Without distortions and shifts, longer trainings overfit.
 DISTORTION = {"turn": np.deg2rad(8), "stretch": 0.08, "shear": 0.08, "shift": 1.0}
 # With ten attack steps per batch, six epochs take 24 minutes on one core, and 97.8 % of 2,000
 # held-out training images are classified correctly under PGD-40. The forty steps of Monteiro2020
@@ -84,7 +84,7 @@ def train_classifier(run, network, trained_in):
 
 def attack_comparison_models(run, x, y, trained_in):
     """Attacks two other models with the same attacks. Returns a dictionary from the names of the
-    models to texts about the images that they classify correctly.
+    models to texts that say how many images a model classifies correctly.
     """
     models = {
         "lenet": lambda: train_classifier(run.part("lenet"), lenet, trained_in),

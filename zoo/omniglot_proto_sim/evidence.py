@@ -70,8 +70,8 @@ def answers(
 
 
 def _baselines(x, z, support, queries):
-    """Returns, for each baseline, its description, its kind, and for each query whether the
-    baseline is right.
+    """Returns for each baseline a description, a kind, and an array of booleans. The booleans say
+    for each query whether the baseline is right.
     """
     ink = normalize(x.reshape(len(x), -1))
     unit, first = normalize(z), normalize(z[:, : trunks.WIDTHS[-1]])

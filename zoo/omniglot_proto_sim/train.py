@@ -38,7 +38,9 @@ def examples(split):
 
 
 def turned(drawings):
-    """Returns images, class ids and alphabets of the drawings and of their three quarter turns."""
+    """Returns images, class ids and alphabets of the drawings and of their rotations by one, two
+    and three quarter turns.
+    """
     quarters = range(4)
     x = np.concatenate([np.rot90(drawings.images, k, axes=(1, 2)) for k in quarters])
     y = np.concatenate([4 * drawings.labels + k for k in quarters])

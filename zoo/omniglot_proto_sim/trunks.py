@@ -20,8 +20,9 @@ VIEWS = ((0, 0), (2, 0), (-2, 0), (0, 2), (0, -2))
 def trunk(name):
     """Builds the encoder of prototypical networks with wider upper layers.
 
-    A convolution first halves an image of 56 pixels. With images of only 28 pixels, some strokes
-    would merge, and a training step would be only slightly faster.
+    Images have 56 x 56 pixels, and the first convolution halves their width and height. If the
+    images had only 28 x 28 pixels, some strokes would merge, and a training step would be only
+    slightly faster.
 
     The functional model maps `image` with shape `(batch, SIDE, SIDE, 1)` to embeddings with shape
     `(batch, 256)`.
@@ -56,14 +57,16 @@ def _shifted(image, down, right):
 
 
 def _sum_of_views(units):
-    """Sums and normalizes the unit vectors of the views, which are concatenated in the batch."""
+    """Sums the unit vectors of all views of a drawing, and normalizes the sum. The batch contains
+    the views one after the other.
+    """
     views = keras.ops.reshape(units, (len(VIEWS), -1, units.shape[-1]))
     return keras.layers.UnitNormalization()(keras.ops.sum(views, axis=0))
 
 
 def weights_of_sum(similarities):
-    """Returns the weights of one similarity of joined embeddings, which equals the sum of the given
-    similarities.
+    """Returns the weights of a single similarity that takes joined embeddings and equals the sum of
+    the given similarities.
 
     Args:
         similarities: Weights of each similarity. A similarity takes `|x - y|` of unit vectors and

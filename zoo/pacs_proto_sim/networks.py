@@ -1,5 +1,5 @@
-"""Networks of `pacs_proto_sim`, which consist of a pretrained encoder in two parts and of a
-classifier on its output.
+"""Builds the networks of `pacs_proto_sim`. A network consists of a pretrained encoder in two parts
+and a classifier that takes the output of the encoder.
 """
 
 import numpy as np
@@ -54,7 +54,7 @@ def classifier(encoder):
 
 
 def softmax(encoder):
-    """Builds the control, a softmax that `classifier` is compared with."""
+    """Builds the control, a softmax with which `classifier` is compared."""
     return classifiers.softmax(encoder, len(domains.CLASSES), SOFTMAX_HIDDEN)
 
 

@@ -184,7 +184,7 @@ def wasserstein_command(
 @contextlib.contextmanager
 def _running(out, as_json):
     """Context in which an experiment runs. If `as_json` is true, the figures in `figures.json` are
-    finally printed on stdout.
+    printed on stdout at the end.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():

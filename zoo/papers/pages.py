@@ -64,7 +64,9 @@ def stage(title: str) -> Iterator[None]:
 
 
 def print_section(section: Section) -> None:
-    """Prints the table of a section. The labels of groups of columns are above the columns."""
+    """Prints the table of a section. If columns form a group, the label of the group is above these
+    columns.
+    """
     echo(f"\n{section.title}", "bold")
     echo(section.text)
     for line in table_lines(section):
@@ -74,8 +76,8 @@ def print_section(section: Section) -> None:
 
 
 def table_lines(section: Section) -> list[str]:
-    """Formats the table of a section as lines of text. The heading of a column is broken into
-    several lines if it is long.
+    """Formats the table of a section as lines of text. A long heading of a column is broken into
+    several lines.
     """
     rows = [[str(cell) for cell in row] for row in section.rows]
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(section.columns)
@@ -111,7 +113,8 @@ def print_files(paths: Sequence[pathlib.Path], descriptions: Mapping[str, str], 
 
     Args:
         paths: Paths of the files, all in one folder.
-        descriptions: Dictionary from names of files to descriptions. Other files are not listed.
+        descriptions: Dictionary from names of files to descriptions. Files without a description
+            are not listed.
         clock: Clock of the experiment.
     """
     names = {path.name for path in paths}

@@ -43,7 +43,7 @@ def setting(
         help: Text of the option on the help page.
         default: Default value of the field. A field without a default value is required.
         minimum: Smallest allowed number.
-        choices: Allowed texts. If empty, every text is allowed.
+        choices: Allowed texts. If `choices` is empty, every text is allowed.
         none: Word that stands for None on the command line.
         option: Name of the option. Default: derived from the name of the field.
     """

@@ -1,3 +1,3 @@
-"""Recipe of `phone_gait_lda`, a model that recognizes walkers by a phone in the trouser pocket, in
-closed form.
+"""Recipe of `phone_gait_lda`, a model without a network that recognizes walkers by a phone in the
+trouser pocket.
 """

@@ -1,4 +1,5 @@
-"""Fits `phone_gait_lda` in closed form, which recognizes walkers by a phone in the trouser pocket.
+"""Fits `phone_gait_lda` in closed form. This model recognizes walkers by a phone in the trouser
+pocket.
 
 The model rotates windows of ten seconds into the frame of gravity and computes lagged correlations.
 Linear discriminant analysis of the correlations separates the people. The figures are

@@ -1,9 +1,9 @@
 """Compares inputs and augmentations of `phone_gait_qp_wl` by nested cross-validation over groups of
 people.
 
-Each run trains a model without the two groups of a pair and measures it on each of the two groups.
-Each run writes one line of JSON into the folder `--out`. Existing runs are not repeated, and
-stopped runs continue from their checkpoints. The recipe chooses its settings from the table
+Each run trains a model without the two groups of a pair and measures the model on each of the two
+groups. Each run writes one line of JSON into the folder `--out`. Existing runs are not repeated,
+and stopped runs continue from their checkpoints. The recipe chooses its settings from the table
 `figures/search.csv`. To list the options, run `python -m zoo.phone_gait_qp_wl.search --help`.
 """
 

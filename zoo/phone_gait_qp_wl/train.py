@@ -31,13 +31,14 @@ class Settings:
     """Settings that `zoo.phone_gait_qp_wl.search` varies.
 
     Attributes:
-        horizontal: See `keras_dml.layers.GravityFrame`. None uses the recorded x, y and z.
+        horizontal: See `keras_dml.layers.GravityFrame`. If None, the model takes the recorded x, y
+            and z.
         turned: Whether the two windows of a pair are independently rotated about random axes.
         tempos: See `keras_dml.training.People.at_tempos`.
-        filtering: See `zoo.augment.filter_pairs`.
+        filtering: See `keras_dml.training.augment.filter_pairs`.
         gain: Largest change of an axis's gain between two windows, as a fraction.
         noise: Standard deviation of the added noise, in m/s2.
-        duration: Length of the training, as a factor of `--steps`.
+        duration: Number of training steps, as a multiple of `--steps`.
     """
 
     horizontal: str | None = "both"

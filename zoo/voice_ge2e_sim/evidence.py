@@ -10,8 +10,8 @@ from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
-    """Measures the model on the original recordings of the data sets, which are neither trimmed nor
-    scaled.
+    """Measures the model on the original recordings of the data sets. The recordings are neither
+    trimmed nor scaled.
     """
     every = voices.everybody(prepare=False)
     teaching = every.take(voices.teaches(every.subjects))

@@ -26,9 +26,9 @@ INNER_FOLDS = 4  # within the speakers of a fold's training
 def network(cepstra, cuts_silence=False):
     """Builds the untrained encoder.
 
-    Every recording is scaled to the same level, because the smallest value of the log-mel bands is
-    absolute. The next layers compute the cepstra of the frames with speech, and the covariance of
-    the cepstra.
+    Every recording is scaled to the same level, because the smallest value of the log-mel bands
+    does not depend on the level. The next layers compute the cepstra of the frames with speech, and
+    the covariance of the cepstra.
 
     Args:
         cepstra: Number of cepstra.
@@ -109,7 +109,8 @@ def discriminants(x, voices):
 
 
 def choose_cepstra(voices):
-    """Chooses the number of cepstra with which the cosine separates speakers best, in four folds.
+    """Chooses the number of cepstra with which the cosine separates speakers best in a
+    cross-validation with four folds.
 
     The discriminants of a fold are not fitted to the speakers in this fold.
     """

@@ -38,11 +38,12 @@ from zoo import (
 from zoo.voice_logcov_lda.encoder import EMBEDDING, Voices, fitted
 
 # With so few speakers, a similarity overfits after few steps. We measured EERs in folds within the
-# training speakers. With 15 cepstra, the EER of the cosine is 10.0 %. A similarity that is
-# initialized as a random metric has 10.6 %. A similarity that is initialized as the squared
-# distance times 4, 10 or 20 has 10.6, 9.5 or 10.0 %, and with the factor 4 and a learning rate of
-# 1e-3 it has 12.0 %. With the chosen number of cepstra, the EER of the cosine is 9.1 %, the EER
-# with the factor 10 is 9.8 %, and the EER with the factor 10 and a learning rate of 1e-4 is 9.3 %.
+# training speakers. With 15 cepstra, the EER of the cosine is 10.0 %. The EER of a similarity that
+# is initialized as a random metric is 10.6 %. If the similarity is initialized as the squared
+# distance times 4, 10 or 20, the EER is 10.6, 9.5 or 10.0 %. With the factor 4 and a learning rate
+# of 1e-3, the EER is 12.0 %. With the chosen number of cepstra, the EER of the cosine is 9.1 %, the
+# EER with the factor 10 is 9.8 %, and the EER with the factor 10 and a learning rate of 1e-4 is
+# 9.3 %.
 STEPS, LEARNING_RATE, GAIN = 250, 1e-4, 10.0
 SPEAKERS, PER_SPEAKER = 16, 4  # in a batch
 CROP = 2 * speech.RATE_HZ

@@ -16,8 +16,8 @@ def evidence(trained):
 
 
 def alternatives(rows):
-    """Computes the scores of `voice_ge2e_sim`, which was trained on the same voices, and the scores
-    of Resemblyzer's encoder.
+    """Computes the scores of `voice_ge2e_sim`, which was trained on the same voices as the model,
+    and the scores of Resemblyzer's encoder.
 
     Args:
         rows: Indices of the two recordings in each trial.

@@ -41,7 +41,9 @@ def known_recordings():
 
 
 def vary(batch, rng):
-    """Simulates new speakers by mixing the channels of every pair at random, and adds noise."""
+    """Simulates new speakers by mixing the channels at random, in the same way for the two
+    recordings of a pair. Also adds noise.
+    """
     stddev = batch.std(axis=(0, 1))
     return augment.add_noise(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * stddev)
 

@@ -1,3 +1,1 @@
-"""Recipe of `watch_lda`, a model that recognizes walkers by a watch on the wrist, without a
-network.
-"""
+"""Recipe of `watch_lda`, a model without a network that recognizes walkers by their watch."""

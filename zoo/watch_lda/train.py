@@ -1,10 +1,11 @@
-"""Fits `watch_lda`, which recognizes walkers by a watch on the wrist, in closed form.
+"""Fits `watch_lda` in closed form. This model recognizes walkers by a watch on the wrist.
 
 The model computes lagged correlations and means of the acceleration. Linear discriminant analysis
 of the correlations and means separates the people. The settings of each model are chosen by
 cross-validation over its training people. The figures are cross-validated over three groups of five
-people. The published file is the model for the first group, which is fitted to the ten people of
-the other groups. To list the options, run `python -m zoo.watch_lda.train --help` from the checkout.
+people. The published file is the model for the first group. This model is fitted to the ten people
+of the other groups. To list the options, run `python -m zoo.watch_lda.train --help` from the
+checkout.
 """
 
 import dataclasses

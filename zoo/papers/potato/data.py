@@ -43,7 +43,9 @@ class Clips:
         return hashlib.sha256(content).hexdigest()[:12]
 
     def training_mask(self, held_out: Iterable[str]) -> np.ndarray:
-        """Returns for each clip whether its person is not held out, shape `(clips,)`."""
+        """Returns an array of shape `(clips,)`, which is True for the clips of people who are not
+        held out.
+        """
         return ~np.isin(self.people, list(held_out))
 
 
@@ -72,8 +74,8 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
         matrices: Positive definite matrices, shape `(clips, n, n)`.
         classes: Name of each clip's class, shape `(clips,)`.
         people: Person of each clip, shape `(clips,)`.
-        per_class: Number of clips per class in a batch. Classes with fewer clips after two people
-            are held out are left out.
+        per_class: Number of clips per class in a batch. A class is left out if fewer clips remain
+            after any two people are held out.
 
     Raises:
         ValueError: If shapes do not match, a matrix is not finite, there are fewer than three
@@ -108,8 +110,8 @@ def partner(names: Sequence[str], person: str) -> str:
     """Returns the partner of a person, on whom the settings for this person are chosen.
 
     The positions of the two people in the list differ by half the length of the list. If the number
-    of people is even, two people are partners of each other, and a training without the two people
-    is used for each of them.
+    of people is even, each person is the partner of the person's own partner. A single training
+    without the two people is then used for both.
 
     Args:
         names: All people.

@@ -218,7 +218,7 @@ class Experiment:
         return result
 
     def _trainer(self, settings):
-        """Returns a trainer, which all runs with the same compiled functions share."""
+        """Returns a trainer. All runs that need the same compiled functions share one trainer."""
         key = (settings["method"], json.dumps(settings["constants"]), settings["batch_classes"])
         if key not in self._trainers:
             self._trainers[key] = Trainer(

@@ -33,7 +33,7 @@ def measure(
 
     Retrieval ranks the gallery by the affine-invariant or the log-Euclidean distance. For all
     losses, k-means clusters the logarithms of the queries, so that the figures of the losses can be
-    compared. The number of clusters is the number of the queries' classes.
+    compared. The number of clusters is the number of classes among the queries.
 
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.

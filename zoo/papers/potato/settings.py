@@ -14,8 +14,8 @@ class Settings(ExperimentSettings):
     Attributes:
         seeds: Number of random seeds with which each tested network is trained.
         people: Number of people who are held out in turn. None holds out all people.
-        training_matrices: Number of matrices in all batches of a training. Repeated matrices count
-            repeatedly.
+        training_matrices: Number of matrices in all batches of a training. A matrix that is used
+            several times counts several times.
         stops: Number of measurements during a training. The best length of the training is chosen
             from these measurements.
         learning_rates: Candidate learning rates of Adam.

@@ -69,8 +69,9 @@ def train(trainer: Trainer, clips: Clips, settings: Mapping[str, Any]) -> dict[s
         settings: Dictionary with the following entries. `held_out` names people. `seen` is the
             number of matrices in all batches of the training. `stops` is the number of measurements
             during the training. `samples` is the largest number of clips per class that calibrate
-            the Riemannian potatoes. `spread` is whether to measure the distances in Kim2020, Fig.
-            2. The other entries are `seed`, `learning_rate`, `batch_classes` and `per_class`.
+            the Riemannian potatoes. `spread` is true if the distances in Kim2020, Fig. 2, are
+            measured. The other entries are `seed`, `learning_rate`, `batch_classes` and
+            `per_class`.
 
     Returns:
         Dictionary with `history`, a list that contains a dictionary for each stop: the number of

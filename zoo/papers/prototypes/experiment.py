@@ -87,8 +87,8 @@ class Experiment:
         Returns:
             Dictionary from rows to lists with one dictionary per seed. `count` is the number of
             images, and `not_finite` is the number of gradients that are not finite. The other
-            entries are numbers of right answers: `clean` without attack, `worst` under all attacks,
-            and an entry for the column of each attack.
+            entries are numbers of right answers: `clean` without an attack, `worst` under all
+            attacks, and one number under each attack, with the attack's column as key.
         """
         starts = range(0, len(self.digits.x_test), self.settings.images_per_run)
         seeds = range(self.settings.seeds)

@@ -17,7 +17,8 @@ class Row(NamedTuple):
     """A trained network and the head that is attacked, in a row of the table.
 
     Attributes:
-        training: Kind of training: `UNDEFENDED` or a kind that `models.AdversarialTraining` knows.
+        training: Kind of training, which is `UNDEFENDED` or a kind that
+            `models.AdversarialTraining` accepts.
         head: Head that is attacked.
         network: `THRESHOLDS` or `LENET`. The first filters of `THRESHOLDS` are initialized as
             thresholds for pixels. `LENET` is the network of the paper.

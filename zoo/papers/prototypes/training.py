@@ -62,7 +62,7 @@ class Trainings:
     Args:
         digits: `Digits`.
         path_of: Function from settings to the path of the trained network. During the training, the
-            checkpoint is in a folder with the same name without the suffix.
+            checkpoint is in a folder that has the name of this file without the suffix.
     """
 
     def __init__(self, digits: Digits, path_of: Callable[[Mapping[str, Any]], pathlib.Path]):
@@ -98,7 +98,9 @@ class Trainings:
         return result.history
 
     def network(self, settings: Mapping[str, Any]):
-        """Returns the trained network, with its adversarial training."""
+        """Returns the trained model. If the training was adversarial, the model is an
+        `AdversarialTraining` that wraps the classifier.
+        """
         if self._latest[0] != settings:
             self._latest = settings, keras.saving.load_model(self.path_of(settings))
         return self._latest[1]

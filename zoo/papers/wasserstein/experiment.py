@@ -99,7 +99,8 @@ class Experiment:
         return {name: [next(results) for _ in runs] for name, runs in tests.items() if runs}
 
     def compare_divergences(self, choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
-        """Evaluates QP-WL's embeddings with divergences that are worse according to the paper.
+        """Evaluates QP-WL's embeddings with divergences that are worse than the Wasserstein
+        distance according to the paper.
 
         Args:
             choices: Output of `choose`.

@@ -87,9 +87,10 @@ def spread(distances: np.ndarray, subjects: np.ndarray) -> dict[str, Any]:
         subjects: Person of each recording.
 
     Returns:
-        Dictionary with `same` (within people) and `other` (between people), quantiles at
-        `QUANTILES`, and `separated`, the probability that a distance within a person is smaller
-        than a distance between two people.
+        Dictionary with three entries. `same` contains quantiles (at `QUANTILES`) of the distances
+        within people, and `other` contains quantiles of the distances between people. `separated`
+        is the probability that a distance within a person is smaller than a distance between two
+        people.
     """
     values, is_genuine = _pairs(distances, subjects)
     unit = np.median(values[~is_genuine])

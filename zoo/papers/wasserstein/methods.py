@@ -19,7 +19,7 @@ KNOTS = 16  # default of `models.sequence_encoder`
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A method, which combines a network, a loss and a distance.
+    """A combination of a network, a loss and a distance.
 
     Attributes:
         aggregation: Same as in `keras_dml.models.sequence_encoder`. The attribute is empty if the
@@ -146,11 +146,11 @@ def model_and_loss(method: Method, encoder, classes: int, scale: float):
 
 
 def log_euclidean(signals: Sequence[np.ndarray]):
-    """Returns a model without trained weights, which computes the matrix logarithm of the channels'
-    covariance.
+    """Returns a model that computes the matrix logarithm of the channels' covariance. The model has
+    no trained weights.
 
     Args:
-        signals: Arrays `(time_i, channels)`. Their statistics normalize the channels.
+        signals: Arrays `(time_i, channels)`, whose statistics normalize the channels.
     """
     normalization = layers.ChannelNormalization()
     normalization.adapt(signals)

@@ -45,8 +45,8 @@ def write(
     *,
     source: str,
 ) -> tuple[dict[str, Table], list[pathlib.Path]]:
-    """Writes the table and the figures of the paper, computed from the recordings of a domain, and
-    `figures.json`.
+    """Computes the table and the figures of the paper from the recordings of a domain, and writes
+    them. Also writes `figures.json`.
 
     Args:
         out: Folder.
@@ -183,8 +183,8 @@ def _maps(results: Results, caption: str) -> Figure:
 
 
 def _protocol_title(table):
-    """Returns a title that contains the AUC of the best method and the AUC of QP-WL, with one
-    recording.
+    """Returns a title that contains the AUC of the best method and the AUC of QP-WL. The AUCs are
+    for one observed recording.
     """
     areas = {}
     for i, method in enumerate(table["method"]):

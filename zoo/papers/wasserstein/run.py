@@ -64,7 +64,7 @@ def run(
 
     Returns:
         Content of `figures.json`, a dictionary from names to tables. If there are several domains,
-        it contains such a dictionary for each domain.
+        `figures.json` contains such a dictionary for each domain.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.

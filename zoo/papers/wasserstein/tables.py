@@ -110,8 +110,8 @@ def pooled(results: Results, trials: Trials) -> Table:
 
 
 def divergences(results: Sequence[Mapping[str, Any]]) -> Table:
-    """Returns a table with the figures that QP-WL's embeddings have with each divergence, averaged
-    over seeds.
+    """Returns a table with the figures of QP-WL's embeddings for each divergence, averaged over
+    seeds.
 
     Args:
         results: Output of `Experiment.compare_divergences`.

@@ -41,7 +41,7 @@ class Trainings:
     Args:
         division: `Division`.
         path_of: Function from settings to the path of the trained network. During the training,
-            checkpoints are in a folder with the same name without the suffix.
+            checkpoints are in a folder that has the name of the file without the suffix.
     """
 
     def __init__(self, division: Division, path_of: Callable[[Mapping[str, Any]], pathlib.Path]):
