@@ -601,7 +601,7 @@ def test_encoders_without_vectors_are_refused(encoder):
 
 def test_an_encoder_of_two_inputs_is_refused():
     inputs = [keras.Input((2,)), keras.Input((2,))]
-    with pytest.raises(ValueError, match="of one input"):
+    with pytest.raises(ValueError, match="`encoder` .* one input"):
         models.PrototypicalClassifier(keras.Model(inputs, keras.layers.Add()(inputs)), 2)
 
 

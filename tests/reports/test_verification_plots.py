@@ -34,7 +34,7 @@ def test_several_methods_are_named_with_their_error_rates():
     results = {"QP-WL": trials(2.5), "MP-NPL": trials(1.5)}
     text = texts(reports.verification_curves(results))
     eers = [f"{100 * result.eer:.1f} %" for result in results.values()]
-    assert f"QP-WL has the lowest EER ({eers[0]}), MP-NPL the highest ({eers[1]})" in text
+    assert f"QP-WL has the lowest EER ({eers[0]}), and MP-NPL has the highest ({eers[1]})" in text
     assert f"MP-NPL  EER {eers[1]}" in text
 
 
