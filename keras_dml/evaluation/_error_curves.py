@@ -104,9 +104,7 @@ def crossing_threshold(thresholds, far, tar, index):
             curve, each of shape `(points,)`.
         index: Index of the first point with FAR >= FRR, as returned by `crossing`.
     """
-    behind = far + tar - 1.0 > ON_DIAGONAL
-    if behind[index]:
-        return thresholds[index]
+    behind = far + tar - 1.0 > ON_DIAGONAL  # first at `index`, unless the rates are equal there
     return (thresholds[index] + thresholds[np.argmax(behind)]) / 2
 
 
