@@ -71,7 +71,7 @@ TESTS = {
     "geometry/spd/pairs": "geometry/spd/test_distance geometry/spd/test_difference",
     "geometry/spd/sign_polynomials": "geometry/spd/test_polynomial",
     "geometry/spd/tangent": "layers/test_tangent_map",
-    "losses/_base": "losses/test_pairs losses/test_npair losses/test_family",
+    "losses/_base": "losses/test_pairs losses/test_npair losses/test_family losses/test_agreement",
     "evaluation/_checks": "evaluation/test_refusals evaluation/test_equal_error_rate",
     "evaluation/_distance_matrix": "evaluation/test_retrieval evaluation/test_identification",
     "evaluation/_error_curves": "evaluation/test_equal_error_rate evaluation/test_bootstrap",
@@ -92,7 +92,8 @@ TESTS = {
     "gallery/model": "gallery/test_gallery gallery/test_mean_template gallery/test_explanations",
     "gallery/names": "gallery/test_gallery gallery/test_store gallery/test_recordings",
     "gallery/permissions": "gallery/test_files gallery/test_encryption",
-    "gallery/records": "gallery/test_store gallery/test_recordings gallery/test_gallery",
+    "gallery/records": "gallery/test_store gallery/test_recordings gallery/test_gallery "
+    "gallery/test_listening",
     "gallery/results": "gallery/test_gallery gallery/test_store gallery/test_closeness",
     "gallery/sqlite": "gallery/test_sqlite gallery/test_store",
     "gallery/store": "gallery/test_sqlite gallery/test_postgres",

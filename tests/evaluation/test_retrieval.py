@@ -220,3 +220,11 @@ X, Y = np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]
 def test_invalid_arguments_of_retrieval_are_refused(inputs, options, message):
     with pytest.raises(ValueError, match=message):
         retrieval(*inputs, **options)
+
+
+def test_entries_that_share_their_first_number_are_ranked_by_all_numbers():
+    gallery = np.array([[0.0, 1.0], [0.0, 5.0], [0.0, 1.0]])
+    result = retrieval(
+        np.array([[0.0, 4.9]]), [1], gallery=gallery, gallery_labels=[0, 1, 0], k=[1]
+    )
+    assert result.recall_at_k[1] == 1

@@ -134,6 +134,10 @@ def test_invalid_labels_are_refused(labels, message):
         random_enrollments(labels)
 
 
+def test_labels_may_be_numbers_with_decimals():
+    assert list(random_enrollments([1.5] * 7 + [2.5] * 7)[0].people) == [1.5, 2.5]
+
+
 def test_labels_of_a_data_frame_are_accepted():
     labels = np.array(["a"] * 7 + ["b"] * 7, dtype=object)
     assert list(random_enrollments(labels)[0].people) == ["a", "b"]

@@ -81,7 +81,10 @@ def test_a_request_has_an_id_in_its_answer_and_in_the_log(client, monkeypatch, g
 def test_pages_of_allowed_sites_may_ask(monkeypatch):
     application = stub_server.application(monkeypatch, origins=(APP,))
     client = TestClient(application, base_url=HERE)
-    asked = {"Access-Control-Request-Method": "DELETE"}
+    asked = {
+        "Access-Control-Request-Method": "DELETE",
+        "Access-Control-Request-Headers": "authorization, content-type, x-request-id",
+    }
     other_site = {"Sec-Fetch-Site": "cross-site"}
     for origin, status in ((APP, 200), ("https://evil.example", 400), (f"{APP}.evil.example", 400)):
         answer = client.options("/people/alice", headers={"Origin": origin, **asked})

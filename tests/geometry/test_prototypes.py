@@ -96,7 +96,7 @@ def test_a_batch_of_no_class_moves_nothing(rng):
 
 def test_an_added_class_has_the_highest_score_exactly_where_its_mean_is_nearest(rng):
     z, c = rng.normal(size=(200, 3)), rng.normal(size=(5, 3))
-    added, counts = np.array([False, False, True, False, True]), np.array([0, 20, 2, 40, 5])
+    added, counts = np.array([False, False, True, False, True]), np.array([0, 20, 1, 40, 5])
     similarities, whitening = 3 * rng.normal(size=(200, 5)), rng.normal(size=(3, 3))
     inputs = [similarities, z, c, added, whitening, 0.5, counts]
     kinds = ["float32"] * 3 + ["bool", "float32", "float32", "float32"]

@@ -65,7 +65,6 @@ def test_masks_of_positives_and_negatives():
     np.testing.assert_array_equal(near, equal & ~np.eye(6, dtype=bool))
 
 
-@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])

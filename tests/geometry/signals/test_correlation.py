@@ -47,6 +47,13 @@ def test_values_are_those_of_the_definition(rng, kept):
             np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
+def test_the_default_ridge_is_a_hundredth_of_the_variance(rng):
+    x = rng.normal(size=(2, 15, 3))
+    default, stated = lagged_correlations(x), lagged_correlations(x, ridge=0.01)
+    for first, second in zip(numpy(default), numpy(stated), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
 def test_at_lag_0_they_are_pearsons(rng):
     x = rng.normal(size=(1, 200, 4)) @ rng.normal(size=(4, 4))
     _, result = numpy(lagged_correlations(x, ridge=1e-12))

@@ -237,7 +237,6 @@ def test_exponents_are_constants_of_the_gradient(rng):
     np.testing.assert_array_equal(in_exponent, [9, 0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("spectrum", [[0, 0, 0], [-1, 0, 2], [-3, -2, -1]])
 @pytest.mark.parametrize("name", ["log", "sqrt", "inverse_sqrt", "power", "rectify_log"])
