@@ -82,7 +82,8 @@ GROWTH = 150 * 2**20  # growth in bytes after which freeing memory is worth the 
 KEPT = [0]  # memory in bytes after each release
 
 
-def pytest_configure():
+def pytest_configure(config):
+    config.addinivalue_line("markers", "recordings: needs the real recordings; set by conftest.py")
     quick.share_mlir_context()
 
 
