@@ -410,14 +410,22 @@ SLOW_ON_JAX = (
 )
 # Files of these networks train on by default: a loss on embeddings, and a loss with a head.
 TRAINED = ("GradCache", "PrototypicalClassifier")
+# These losses are written to Keras files by default: a loss on embeddings, and a loss with a head.
+SAVED = ("WassersteinLoss", "PrototypicalLoss")
+# On JAX the tests of these networks compile for seconds, and `sequence_encoder quantile` stays.
+LARGE_ON_JAX = ("sequence_encoder flat", "xvector", "ge2e")
 
 
 def marked(case, check):
     """Returns the parameters of a test, marked if the check is slow."""
     trains = check is contracts.loaded_model_trains_on_like_the_original
-    slow = trains and case.loss is not None and case.name not in TRAINED
-    slow = slow or check is contracts.keras_file_rebuilds_layers_and_weights
-    marks = [pytest.mark.slow] * slow + [pytest.mark.slow_on_jax] * (trains or check in SLOW_ON_JAX)
+    slow = (
+        (trains and case.loss is not None and case.name not in TRAINED)
+        or (check is contracts.loss_survives_a_keras_file and case.name not in SAVED)
+        or check is contracts.keras_file_rebuilds_layers_and_weights
+    )
+    slow_on_jax = trains or check in SLOW_ON_JAX or case.name in LARGE_ON_JAX
+    marks = [pytest.mark.slow] * slow + [pytest.mark.slow_on_jax] * slow_on_jax
     return pytest.param(case, check, marks=marks)
 
 
