@@ -404,6 +404,9 @@ class _Copy:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process, signal.SIGKILL)
+        # A child that has not called `setsid` yet is in no process group of its own.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._process, 0)
         self._process = None
