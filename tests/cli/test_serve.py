@@ -181,7 +181,7 @@ def test_recordings_that_do_not_fit_are_refused_by_name(family):
     assert (result["kept"], result["enrolled"]) == (["a.csv"], 4)
     reasons = {entry["file"]: entry["reason"] for entry in result["refused"]}
     assert reasons["b.csv"].startswith("b.csv has 5 steps")
-    assert reasons["c.csv"].startswith("c.csv: it is ")
+    assert reasons["c.csv"].startswith("c.csv: its distance ")
     assert "the nearest other recording of 'alice'" in reasons["c.csv"]
 
 
