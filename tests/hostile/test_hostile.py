@@ -5,16 +5,18 @@ import pytest
 
 from tests.hostile import checks, trials
 
-# The tests run every n-th attempt of these groups. `python -m tests.hostile` runs all attempts.
+# The default tests run every n-th attempt of these groups, and the slow tests run all attempts.
 EACH = {
     "model_files": 2, "cards": 6, "arrays": 6, "labels": 8, "kills": 6, "recordings": 8, "names": 3,
     "galleries": 4, "requests": 2,
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("share", ["some", pytest.param("all", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("group", trials.GROUPS)
-def test_every_attempt_ends_in_an_error_or_a_correct_output(group):
-    attempts = trials.attempts(group)[:: EACH.get(group, 1)]
+def test_every_attempt_ends_in_an_error_or_a_correct_output(group, share):
+    attempts = trials.attempts(group)[:: EACH.get(group, 1) if share == "some" else 1]
+    assert attempts
     outcomes = [trials.run(attempt) for attempt in attempts]
     wrong = [outcome for outcome in outcomes if outcome.verdict is None]
     report = "\n".join(
