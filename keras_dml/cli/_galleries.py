@@ -94,10 +94,6 @@ def _explicit_options(reading):
     return options
 
 
-def _format_option(value):
-    return ",".join(value) if isinstance(value, list) else value
-
-
 class Reader(gallery_files.Reader):
     """Reads files for a gallery's model. The error messages name command-line options instead of
     arguments.
@@ -114,9 +110,9 @@ class Reader(gallery_files.Reader):
         """Stores the reading options in the gallery, unless the gallery already stores options."""
         options = super().remember()
         if options:
-            words = ", ".join(f"{name} {_format_option(value)}" for name, value in options.items())
+            words = _options.as_typed(options)
             _console.note(
-                _console.escape(f"Note: the gallery stores these options for reading: {words}.")
+                _console.escape(f"Note: the gallery reads all files with these options: {words}")
             )
 
     @property

@@ -287,6 +287,18 @@ class GalleryOptions:
     access: Access = Access()
 
 
+def as_typed(reading):
+    """Returns stored options for reading files as a user types them, such as `--resample --rate-hz
+    50`. Stored units have no option, because files state them."""
+    options = {field.name for field in dataclasses.fields(Reading)}
+    words = []
+    for name, value in reading.items():
+        words.append(f"--{name.replace('_', '-')}" if name in options else name)
+        if value is not True:
+            words.append(",".join(value) if isinstance(value, list) else str(value))
+    return " ".join(words)
+
+
 def expand_dataclasses(command):
     """Replaces dataclass parameters of a command by one parameter per field of the dataclass.
 

@@ -27,7 +27,6 @@ def run(
         fields = {name: getattr(facts, name) for name in (*names, *counts)}
         _console.print_json({**fields, **thresholds.as_lists(facts)}, indent=2)
         return
-    options = [f"{name} {_format_option(value)}" for name, value in facts.reading.items()]
     rows = [
         ("gallery", facts.path),
         ("model", facts.model or "none yet"),
@@ -37,7 +36,7 @@ def run(
         ("people", facts.people),
         ("recordings", facts.recordings),
         ("imposter recordings", facts.marked),
-        ("reading options", ", ".join(options) or "none"),
+        ("reading options", _options.as_typed(facts.reading) or "none"),
         ("thresholds", _thresholds(facts)),
         ("listen thresholds", _rates(facts.boundaries)),
     ]
@@ -49,10 +48,6 @@ def _thresholds(facts):
     if facts.thresholds or not facts.provisional:
         return _rates(facts.thresholds)
     return f"none yet (provisional thresholds of the model's card: {_rates(facts.provisional)})"
-
-
-def _format_option(value):
-    return ",".join(value) if isinstance(value, list) else value
 
 
 def _rates(limits):

@@ -649,7 +649,7 @@ def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_pat
     options = ("--channels", "ax,ay,az", "--rate-hz", "50")
     first = walks.file("alice", header=header)
     assert command("enroll", db, "alice", first, "--model", model, *options)[0] == 0
-    assert any("gallery stores" in note and "ax,ay,az" in note for note in notes)
+    assert any(note.endswith("options: --channels ax,ay,az --rate-hz 50.0") for note in notes)
     probe = walks.file("alice", "probe.csv", header=header)
     verify = ("verify", db, "alice", probe, "--threshold", "100")
     notes.clear()
