@@ -218,7 +218,7 @@ def _export(model, out):
 def _conclude(files, seconds):
     """Prints the written files and the commands to try next."""
     descriptions = {
-        f"{PICTURE}.png": "distance of each recording to each person, also as .svg",
+        f"{PICTURE}.png": "score of each recording for each enrolled person, also as .svg",
         GALLERY: "the gallery that the commands above use",
         "recordings": "the recordings, as files",
         "figures.json": "all decisions as JSON",
