@@ -407,12 +407,14 @@ SLOW_ON_JAX = (
     contracts.loss_configuration_rebuilds_it,
     contracts.loss_survives_a_keras_file,
     contracts.loss_of_a_single_pair_is_finite,
+    contracts.configuration_holds_every_argument,
 )
 # Files of these networks train on by default: a loss on embeddings, and a loss with a head.
 TRAINED = ("GradCache", "PrototypicalClassifier")
 # These losses are written to Keras files by default: a loss on embeddings, and a loss with a head.
 SAVED = ("WassersteinLoss", "PrototypicalLoss")
 # On JAX the tests of these networks compile for seconds, and `sequence_encoder quantile` stays.
+HALF_ON_JAX = ("MaskedAveragePooling1D", "LogMel", "spdnet on matrices")
 LARGE_ON_JAX = ("sequence_encoder flat", "xvector", "ge2e")
 
 
@@ -424,7 +426,12 @@ def marked(case, check):
         or (check is contracts.loss_survives_a_keras_file and case.name not in SAVED)
         or check is contracts.keras_file_rebuilds_layers_and_weights
     )
-    slow_on_jax = trains or check in SLOW_ON_JAX or case.name in LARGE_ON_JAX
+    slow_on_jax = (
+        trains
+        or check in SLOW_ON_JAX
+        or case.name in LARGE_ON_JAX
+        or (check is contracts.half_precision_is_close and case.name not in HALF_ON_JAX)
+    )
     marks = [pytest.mark.slow] * slow + [pytest.mark.slow_on_jax] * slow_on_jax
     return pytest.param(case, check, marks=marks)
 

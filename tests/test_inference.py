@@ -247,6 +247,7 @@ def test_anything_like_arrays_will_do(rng):
         np.testing.assert_allclose(embed(model, equal), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_given_recordings_are_left_as_they_are(rng):
     signals = recordings(rng)
     before = [signal.copy() for signal in signals]

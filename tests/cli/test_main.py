@@ -94,6 +94,7 @@ def test_json_errors_are_one_object(command, zoo_folder, tmp_path, monkeypatch, 
     assert (code, out) == (2, "") and err
 
 
+@pytest.mark.slow_on_jax
 def test_results_and_answers_keep_their_status_with_json(command, zoo_folder, tmp_path):
     assert command("list", "--json")[0] == 0
     assert command("card", "gait_qp_wl", "--json")[0] == 0

@@ -74,6 +74,7 @@ class Knots(keras.layers.Layer):
         return ops.concatenate([inputs, ops.zeros_like(inputs) + np.float32(self.knots)], axis=1)
 
 
+@pytest.mark.slow_on_jax
 @each_loss
 def test_a_compiled_step_stops_at_a_label_that_is_not_an_id(name):
     model, x = compiled(name)

@@ -49,6 +49,7 @@ def test_a_margin_that_is_no_number_is_refused_before_it_makes_losses_nan(make):
             make(margin=margin)
 
 
+@pytest.mark.slow_on_jax
 @losses
 @pytest.mark.parametrize("distance", KINDS)
 def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):

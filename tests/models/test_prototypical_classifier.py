@@ -244,6 +244,7 @@ def test_candidates_of_a_batch_with_all_classes_are_all_classes(smoothing):
     assert float(model.terms(z, two)[0]) < float(classifier().terms(z, two)[0])
 
 
+@pytest.mark.slow_on_jax
 def test_classes_of_the_batch_compile_with_xla():
     model = classifier(loss=losses.PrototypicalLoss(candidates="batch"), jit_compile=True)
     x, y = data(5)

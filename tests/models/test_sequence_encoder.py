@@ -114,6 +114,7 @@ def test_no_gradient_reaches_masked_steps(rng):
     assert (slopes[~mask] == 0).all() and (slopes[mask] != 0).any()
 
 
+@pytest.mark.slow_on_jax
 def test_a_mask_of_ones_is_no_mask(rng):
     model, x = encoder(), recording(rng, LONGEST)
     assert_close(numpy(model(x, mask=np.ones((1, LONGEST), bool))), numpy(model(x)))

@@ -33,6 +33,7 @@ def by_integration(x, y, knots, steps, p):
     return np.bincount((LEVELS * steps).astype(int), parts) / len(LEVELS)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", ORDERS)
 @given(seed=st.integers(0, 1000), steps=st.integers(1, 50), scale=st.sampled_from([1e-30, 1, 1e9]))
 def test_parts_sum_to_the_distance(p, seed, steps, scale):
