@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import threading
 
@@ -36,12 +37,11 @@ def model(tmp_path_factory):
 class Walks:
     """Writes CSV files with walks of people, whose channels have different levels."""
 
-    def __init__(self, root):
-        self._root, self._rng = root, np.random.default_rng(0)
-        self._levels = {}
+    def __init__(self, root, seed=0):
+        self._root, self._rng = root, np.random.default_rng(seed)
 
     def file(self, person, name="new.csv", steps=STEPS, header="t,x (g),y (g),z (g)"):
-        level = self._levels.setdefault(person, self._rng.normal(scale=10, size=3))
+        level = np.random.default_rng([*person.encode()]).normal(scale=10, size=3)
         times = np.arange(steps)[:, None] / RATE_HZ
         values = np.hstack([times, self._rng.normal(level, 1, (steps, 3))])
         path = self._root / name
@@ -62,15 +62,27 @@ def walks(tmp_path):
     return Walks(tmp_path)
 
 
-@pytest.fixture
-def family(command, model, walks, tmp_path):
-    """Creates a gallery of Alice and Bob with a calibrated threshold, and returns its path."""
-    root, db = walks.folder(NAMES), tmp_path / "family.db"
+@pytest.fixture(scope="module")
+def calibrated(model, tmp_path_factory):
+    """Creates a gallery of Alice and Bob with a calibrated threshold. Returns its path."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    walks, db = Walks(folder, seed=1), folder / "family.db"
     volunteers = walks.folder([f"volunteer {i}" for i in range(60)], "volunteers", count=2)
-    assert command("calibrate", db, volunteers, "--far", FAR, "--model", model)[0] == 0
-    for name in NAMES:
-        assert command("enroll", db, name, root / name)[0] == 0
+    root = walks.folder(NAMES)
+    calls = [["calibrate", db, volunteers, "--far", FAR, "--model", model]]
+    calls += [["enroll", db, name, root / name] for name in NAMES]
+    for words in calls:
+        with pytest.raises(SystemExit, match="^0$"):
+            cli.main(list(map(str, words)))
     return db
+
+
+@pytest.fixture
+def family(calibrated, walks, tmp_path):
+    """Copies the gallery of Alice and Bob, writes more of their walks, and returns the path of the
+    copy."""
+    walks.folder(NAMES)
+    return shutil.copy(calibrated, tmp_path / "family.db")
 
 
 @pytest.fixture

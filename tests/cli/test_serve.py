@@ -62,13 +62,24 @@ def model():
     return keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(inputs)), name="phone")
 
 
-@pytest.fixture
-def gallery(model, tmp_path):
-    with galleries.Gallery(tmp_path / "secret-folder" / "family.db", model) as opened:
+@pytest.fixture(scope="module")
+def calibrated(model, tmp_path_factory):
+    """Creates a gallery with a calibrated threshold and without people. Returns its path."""
+    path = tmp_path_factory.mktemp("calibrated") / "family.db"
+    with galleries.Gallery(path, model) as opened:
         rng = np.random.default_rng(0)
         levels = rng.normal(scale=10, size=(PEOPLE, 1, 3))
         volunteers = [rng.normal(level, 1, (STEPS, 3)) for level in levels for _ in range(2)]
         opened.calibrate(volunteers, np.repeat(np.arange(PEOPLE), 2), far=0.02)
+    return path
+
+
+@pytest.fixture
+def gallery(model, calibrated, tmp_path):
+    path = tmp_path / "secret-folder" / "family.db"
+    path.parent.mkdir()
+    shutil.copy(calibrated, path)
+    with galleries.Gallery(path, model) as opened:
         yield opened
 
 
