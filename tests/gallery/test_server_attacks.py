@@ -402,7 +402,7 @@ def test_the_end_of_a_process_is_not_reported_as_a_timeout(tmp_path, monkeypatch
     asyncio.run(readers.Readers().run("client", read_both))
 
 
-@pytest.mark.parametrize("script", ["exit 1", "echo ready", "sleep 60"])
+@pytest.mark.parametrize("script", ["exit 1", "echo ready", "exec sleep 60"])
 def test_a_reader_process_that_does_not_start_is_an_error_of_the_server(
     tmp_path, monkeypatch, script
 ):
@@ -513,8 +513,15 @@ def started(*words, **environment):
     )
 
 
-@pytest.mark.parametrize("person", ["alice", "slow"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "person"),
+    [
+        (signal.SIGINT, "alice"),
+        (signal.SIGTERM, "slow"),
+        pytest.param(signal.SIGINT, "slow", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, "alice", marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_ends_the_server_within_five_seconds(slow_file, tmp_path, person, number):
     """The signal arrives while the server reads a file or while the gallery decides."""
     fast = tmp_path / "fast.csv"
