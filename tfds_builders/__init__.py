@@ -21,8 +21,9 @@ try:
     from tensorflow_datasets.core import registered as _registered
 except ImportError as _error:
     raise ImportError(
-        'tfds_builders needs TensorFlow Datasets: pip install "keras-dml[data]" '
-        f"({type(_error).__name__}: {_error})."
+        "tfds_builders needs the package tensorflow-datasets "
+        f"({type(_error).__name__}: {_error}). Install it: "
+        'pip install "keras-dml[data]"'
     ) from _error
 
 __all__ = ["add_package", "builder_cls", "check_config", "check_name", "list_builders"]
@@ -65,8 +66,8 @@ def add_package(package: str) -> list[str]:
         The names of the added data sets.
 
     Raises:
-        ValueError: If the package cannot be imported, has no data sets, or has a data set with the
-            same name as a data set of another package.
+        ValueError: If the package cannot be imported, if it has no data sets, or if one of its data
+            sets has the name of a data set of another package.
     """
     try:
         module = importlib.import_module(package)

@@ -266,8 +266,8 @@ def _pipeline(names: list[str], options: str | None):
     if cannot:
         can = filter(_on_beam, tfds_builders.list_builders())
         raise typer.BadParameter(
-            f"{', '.join(cannot)}: not supported by --beam, which supports {', '.join(can)}. Leave "
-            "--beam out."
+            f"--beam does not support {', '.join(cannot)}. It supports only {', '.join(can)}. "
+            "Leave --beam out."
         )
     try:
         from tfds_builders.common import beam_jobs

@@ -6,7 +6,7 @@ Croissant 1.0 with the fields for responsible AI. The contents of the file come 
 info, README.md, CITATIONS.bib and TAGS.txt. The file describes the records of the Parquet files
 that `build --to parquet` writes. This command also copies `croissant.json` next to the Parquet
 files, so that programs can read the records. The description does not contain addresses of the
-archives, because only few archives may be downloaded by anybody.
+archives, because only a few archives may be downloaded by everybody.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def description(name: str) -> dict:
 
     Raises:
         ImportError: If mlcroissant is not installed.
-        ValueError: If the name is unknown, if the README has no row for a feature, or if it lacks
-            one of the paragraphs `License:`, `Personal data:` and `Checked on real files:`.
+        ValueError: If the name is unknown, if the README has no row for a feature, or if the README
+            lacks one of the paragraphs `License:`, `Personal data:` and `Checked on real files:`.
     """
     mlc = _mlcroissant()
     cls = tfds_builders.builder_cls(name)
@@ -218,7 +218,8 @@ def _checked(names: list[str] | None) -> list[str]:
     for name in names or ():
         if "/" in name:
             raise typer.BadParameter(
-                f"{name} names a config, but the file describes all configs. Give only NAME."
+                f"{name} names a config, but the file describes all configs of a data set. Give "
+                "only the name of the data set."
             )
     try:
         return [tfds_builders.check_name(name) for name in names or ()]

@@ -6,7 +6,7 @@ fixed size, so that readers can restore the shape. Images are stored as the byte
 files.
 
 The metadata of a column contain the description of the feature. The metadata of the schema contain
-JSON under the key `tfds_builders`. This JSON lists the TFDS features with their shapes and class
+JSON under the key `tfds_builders`. The JSON lists the TFDS features with their shapes and class
 names, the license with its terms, and the metadata of the data set, such as channels, subjects and
 archives.
 """
@@ -40,7 +40,8 @@ try:
     from pyarrow import parquet
 except ImportError as error:
     raise ImportError(
-        f'Parquet files need pyarrow: pip install "keras-dml[data]" ({error}).'
+        f"Parquet files need the package pyarrow ({error}). Install it: "
+        'pip install "keras-dml[data]"'
     ) from error
 
 KEY = b"tfds_builders"
@@ -82,9 +83,9 @@ def write(
         the same code, the function does not change the folder.
 
     Raises:
-        ValueError: If the folder exists, but is incomplete, was written from another archive, or
-            was written by other code. `overwrite` avoids this error.
-        OSError: If the disk is full, or the folder cannot be created.
+        ValueError: If the folder exists and is incomplete, or if it was written from a different
+            archive or by different code. `overwrite` avoids this error.
+        OSError: If the disk is full, or if the folder cannot be created.
     """
     folder = root.joinpath(*builder.info.full_name.split("/"))
     new = [parent for parent in (root, *root.parents) if not parent.exists()]
@@ -101,8 +102,8 @@ def write(
 
 
 def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
-    """Copies the Croissant description of the data set. Programs need this description to read the
-    files.
+    """Copies the Croissant description of the data set into the folder. Programs need the
+    description to read the Parquet files.
     """
     source = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
     if source.is_file():  # a builder of another package may not have a description
@@ -129,7 +130,10 @@ def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> Non
                     f"The Parquet files in {folder} were made from another archive. {advice}"
                 )
             if made_by != builder.info.metadata.get(CODE):
-                raise ValueError(f"The Parquet files in {folder} were made by other code. {advice}")
+                raise ValueError(
+                    f"The Parquet files in {folder} were made by another version of the code. "
+                    f"{advice}"
+                )
 
 
 def _files_of(folder: pathlib.Path, split: str) -> list[pathlib.Path]:
@@ -156,8 +160,8 @@ def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
 
 
 def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: int) -> None:
-    """Writes all files into a temporary folder, and renames the folder at the end. If a run is
-    killed, the final folder therefore contains no incomplete files.
+    """Writes all files into a temporary folder, and renames the folder at the end, so that a killed
+    run leaves no incomplete files in the final folder.
     """
     staged = folder.with_name(f"{constants.INCOMPLETE_PREFIX}{os.getpid()}_{folder.name}")
     staged.mkdir(parents=True)

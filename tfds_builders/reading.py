@@ -46,22 +46,23 @@ def records(
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
     """Returns the records of a data set. The first call prepares the data set.
 
-    The prepared files are in the folder `<data_dir>/array_record/`. If the files in this folder
-    come from another archive than the archive in `manual_dir`, the function does not change them.
-    The function then prepares the new archive in the subfolder `from_<digest of the archive>/`.
+    The prepared files are in the folder `<data_dir>/array_record/`. These files may come from an
+    archive that differs from the archive in `manual_dir`. In this case, the function keeps the
+    files and prepares the archive from `manual_dir` in the subfolder
+    `from_<digest of the archive>/`.
 
     Args:
         name: Name of the data set, such as `"ipol_gait"`, or of a config, such as
             `"ipol_gait/left_foot"`.
-        manual_dir: Folder that contains the archive, or one subfolder for each data set
-            (`<manual_dir>/<name>/`). The value may be None if the data set was prepared before.
+        manual_dir: Folder that contains the archive. The archive may also be in the subfolder
+            `<manual_dir>/<name>/`. The value may be None if the data set was prepared before.
         data_dir: Folder with the prepared data sets. Default: the folder of TFDS.
         split: Split or slice to read, such as `"train"` or `"test[:50%]"`. If None, the function
             returns a dict from the name of each split to its records.
 
     Returns:
-        A data source `source` with `len(source)` records. A record `source[i]` is a dict of arrays.
-        Text is `bytes`, and arrays may be read-only.
+        A data source. `len(source)` is the number of its records, and `source[i]` is one record, a
+        dict of arrays. Text is `bytes`, and arrays may be read-only.
 
     Raises:
         ValueError: If the name or the split is unknown, if the archive is missing or cannot be
@@ -94,12 +95,13 @@ def prepared(
         manual_dir: See `records`.
         data_dir: See `records`.
         file_format: `"array_record"` or `"tfrecord"`.
-        beam_options: `PipelineOptions` of Apache Beam, or None. These options require a builder
-            with `ON_BEAM`.
+        beam_options: `PipelineOptions` of Apache Beam, or None to run without Beam. If the options
+            are not None, the builder must have `ON_BEAM = True`.
         overwrite: Whether to prepare an existing data set again. If False, the function uses an
-            existing data set, and logs a warning if other code prepared it.
-        jobs: Number of processes that read recordings. If the number is larger than 1, the main
-            program must be importable without side effects (`if __name__ == "__main__":`).
+            existing data set, and logs a warning if the existing data set was prepared by different
+            code.
+        jobs: Number of processes that read recordings. If `jobs` is larger than 1, the main program
+            must be importable without side effects (`if __name__ == "__main__":`).
     """
     tfds_builders.check_config(name)
     data_dir = data_folder(data_dir)
@@ -190,7 +192,7 @@ def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
 
 
 def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -> None:
-    """Stores stamps and checksums. Later calls then need not read folders that have not changed."""
+    """Stores stamps and checksums, so that later calls do not read unchanged folders again."""
     current = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
     if current and current != _stamps(builder):
         with contextlib.suppress(OSError):  # the folder is read-only
@@ -257,12 +259,12 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
 
 
 def _check_files(builder: tfds.core.DatasetBuilder) -> None:
-    """Checks that the metadata name an archive, and that the files contain all records.
+    """Checks that the metadata state the archive, and that the files contain all records.
 
     For tfrecord files, the function only checks that they exist, because the format has no index.
     """
     if "fingerprints" not in builder.info.metadata:
-        raise ValueError("metadata.json does not name the archive")
+        raise ValueError("metadata.json does not state from which archive the data set was made")
     for split in builder.info.splits.values():
         for path, length in zip(split.filepaths, split.shard_lengths, strict=True):
             if not path.exists():
@@ -288,7 +290,8 @@ def _fingerprints(
 ) -> dict[str, str]:
     """Returns the checksum of each archive.
 
-    The function does not unpack archives, and does not read folders with a known stamp again.
+    The function does not unpack archives. If the stamp of a folder has not changed, the function
+    does not read the folder again.
     """
     marks = {}
     for key, source in sources.items():

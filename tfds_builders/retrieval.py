@@ -61,7 +61,8 @@ def class_disjoint(
     Args:
         name: Name of a data set that TFDS has prepared. The data set must have a feature `label`
             with classes.
-        n_train: Number of classes for training. These classes have the labels 0 to `n_train - 1`.
+        n_train: Number of classes for training. The training classes have the labels 0 to
+            `n_train - 1`.
         data_dir: Folder of prepared data sets. Default: the folder of TFDS.
         split: The official splits to use, such as `"train+test"`. Default: all splits. Leave out
             splits that overlap with other splits, because an image that occurs twice would retrieve
@@ -69,8 +70,9 @@ def class_disjoint(
 
     Returns:
         A dict with the keys `"train"` and `"test"`. For a data set prepared as array_record, the
-        values are `Classes`, which do not need TensorFlow. For a data set prepared as tfrecord, the
-        values are `tf.data.Dataset`. Records with the label -1 have no class and are left out.
+        values are objects of the class `Classes`, which do not need TensorFlow. For a data set
+        prepared as tfrecord, the values are objects of the class `tf.data.Dataset`. Records with
+        the label -1 have no class and are left out.
 
     Raises:
         ValueError: If the data set is not prepared in the folder, if it has no class labels, or if
@@ -91,7 +93,7 @@ def class_disjoint(
         )
     if not builder.data_path.exists():
         raise ValueError(
-            f"{name} is not prepared in {folder}. TFDS's own builder prepares it: "
+            f"{name} is not prepared in {folder}. Prepare it with the builder of TFDS: "
             f"tfds.builder({name!r}, data_dir={str(folder)!r})"
             f".download_and_prepare(file_format={_FORMAT!r})."
         )

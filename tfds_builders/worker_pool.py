@@ -1,9 +1,9 @@
 """Command `python -m tfds_builders.worker_pool --service_port=50000`, which starts the worker pool
 of Beam.
 
-The worker pool runs the program `python` for each worker. If no environment is activated, this name
-may mean another interpreter or no program, and the pipeline waits without a message. This module
-ensures that `python` is the interpreter that runs the pool.
+The worker pool runs the program `python` for each worker. Without an activated environment,
+`python` may be another interpreter or may not exist. The pipeline then waits without a message.
+This module ensures that `python` is the interpreter that runs the pool.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ def set_path() -> None:
     """Puts the folder of the running interpreter first in the environment variable PATH.
 
     Raises:
-        FileNotFoundError: If the program `python` in this folder is missing, or is not the running
-            interpreter.
+        FileNotFoundError: If the folder of the running interpreter has no program `python`, or if
+            this program is not the running interpreter.
     """
     folder = pathlib.Path(sys.executable).parent
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     python = shutil.which("python")
     if python is None or not os.path.samefile(python, sys.executable):
         raise FileNotFoundError(
-            f"Beam starts workers with the command `python`, but {folder} has no `python` that is "
+            "Beam starts workers with the command `python`, but this command does not start "
             f"{sys.executable}. Run the pool in a virtual environment: python -m venv FOLDER"
         )
 

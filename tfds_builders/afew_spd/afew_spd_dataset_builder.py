@@ -154,7 +154,7 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
         Finite, exactly symmetric float64 matrix of shape (side, side).
 
     Raises:
-        FormatError: If the file is not a valid MATLAB 5 file, or the matrix is not symmetric.
+        FormatError: If the file is not a valid MATLAB 5 file, or if the matrix is not symmetric.
     """
     variable = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
     table = mat5.table(variable, side, name=name, location="Y1")
@@ -187,9 +187,9 @@ def clips_of(source: Source) -> list[Clip]:
             )
     absent = set(SPLITS.values()) - {clip.split for clip in clips.values()}
     if absent:
-        names = source.first_names
-        raise ArchiveError(
-            f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat. It holds "
-            f"{names}. {_GET}"
+        kinds = " and no files ".join(
+            f"{folder}/<1-7>/<clip>.mat" for folder, split in SPLITS.items() if split in absent
         )
+        names = source.first_names
+        raise ArchiveError(f"{source.title} holds no files {kinds}. It holds {names}. {_GET}")
     return sorted(clips.values())

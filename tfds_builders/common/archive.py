@@ -160,7 +160,8 @@ def open_source(path: pathlib.Path, limits: Limits) -> Source:
     the format by the first bytes of the file.
 
     Raises:
-        ArchiveError: If the file has another format, is damaged or unsafe, or exceeds the limits.
+        ArchiveError: If the path is not a folder, a zip archive or a tar archive, if the archive is
+            damaged or unsafe, or if it exceeds the limits.
     """
     if path.is_dir():
         return _Folder(path.resolve().name, limits, path=path)

@@ -25,7 +25,7 @@ FULL_SCALE = 32_768  # of 16 bit
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration of an audio data set, which sets the sampling rate of its records.
+    """Configuration that sets the sampling rate of the records in an audio data set.
 
     Attributes:
         rate_hz: Samples per second in the records. The rate is a multiple or a divisor of the rate
@@ -36,8 +36,8 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(Protocol):
-    """Protocol of audio recordings that state the name of their file and the name of their owner.
-    The owner is the person who speaks.
+    """Protocol of audio recordings. A recording states the name of its file, and the name of the
+    person who speaks (the owner).
     """
 
     member: str  # in the archive
@@ -76,14 +76,15 @@ def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
         rate_hz: Required rate in samples per second.
 
     Raises:
-        FormatError: If the recording cannot be read, or has another rate or more than two channels.
+        FormatError: If the recording cannot be read, if its rate is not `rate_hz`, or if it has
+            more than two channels.
     """
     sound = wav.parse(source.open(member), name=member)
     channels = sound.samples.shape[1]
     if sound.rate_hz != rate_hz or channels > 2:
         raise FormatError(
-            member, "", f"{sound.rate_hz:,} Hz, {channels} channels",
-            f"{rate_hz:,} Hz, one or two channels",
+            member, "", f"the sound has {sound.rate_hz:,} Hz and {channels} channels",
+            f"{rate_hz:,} Hz and one or two channels",
             "The file is a converted copy. Use the files of the official archive.",
         )  # fmt: skip
     if np.ptp(sound.samples.astype(np.int32), axis=1).any():
@@ -110,8 +111,8 @@ def repeated(source: Source, recordings: Iterable[Recording]) -> dict[str, str]:
         A mapping from each repeated file to the first file with the same samples.
 
     Raises:
-        ArchiveError: If recordings of two owners have the same samples. One of the two labels must
-            be wrong.
+        ArchiveError: If recordings of two owners have the same samples, because one of the two
+            owners must then be wrong.
         FormatError: If a recording cannot be read.
     """
     repeats = Repeats(source.title, "recordings", "kept")

@@ -1,8 +1,8 @@
 """Steps by which the workers of Apache Beam prepare a data set.
 
 Beam does not return the original errors of its workers, and it has no way to return small results.
-The workers therefore write results and errors to files. These files are in the folder of the
-unfinished data set, to which the workers also write the examples.
+The workers therefore write results and errors to files. The files with results and errors are in
+the folder of the unfinished data set. The workers also write the examples into this folder.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Jobs:
     """Pipeline steps that prepare one data set on Beam.
 
     Args:
-        folder: Folder of the unfinished data set. All workers must be able to access this folder by
+        folder: Folder of the unfinished data set. All workers must be able to access the folder by
             the same path.
     """
 
@@ -77,12 +77,12 @@ class Jobs:
 
     @contextlib.contextmanager
     def finished(self) -> Iterator[None]:
-        """Context in which the caller runs the pipeline. At its end, the context compares the
-        contents that the workers read, and reports repeated contents.
+        """Context in which the caller runs the pipeline. After the pipeline, the context compares
+        the contents of the recordings that the workers read, and reports repeated contents.
 
         Raises:
-            ArchiveError, FormatError: If a worker raised an error of this type, or if two owners
-                have the same content.
+            ArchiveError, FormatError: If a worker raised one of these errors, or if two owners have
+                the same content.
             PipelineError: If Beam fails for another reason.
         """
         try:
@@ -101,8 +101,8 @@ class Jobs:
         self._notes.rmtree()
 
     def _error_of_worker(self) -> Exception | None:
-        """Returns the first error that a worker reported, in the order of the recordings, or
-        None.
+        """Returns the error of the first recording for which a worker reported an error, or None if
+        no worker reported an error.
         """
         files = sorted(self._notes.glob("*/*.json"), key=lambda path: path.name)
         if not files:

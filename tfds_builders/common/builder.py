@@ -1,4 +1,4 @@
-"""Base class of the builders, and classes in which a builder describes its data set."""
+"""Base class of the builders, and classes with which a builder describes its data set."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class About:
     """Facts about a data set that are known without its archive.
 
     Attributes:
-        people: Number of people in the data set. The number is 0 if the source does not state it,
-            or if the records do not come from people.
+        people: Number of people in the data set, or 0 if the source does not state the number or
+            the records do not come from people.
         size: Text that states the number of recordings, and the size of the archive if the source
             gives this size.
         license: License, in the same words as in the README of the data set.
@@ -62,7 +62,9 @@ class About:
     besides: Mapping[str, Wanted] = dataclasses.field(default_factory=dict)
 
     def needs(self, config: str) -> list[tuple[Wanted, ...]]:
-        """Returns a list of tuples of archives. A config needs one archive from each tuple."""
+        """Returns the archives that a config needs, as a list of tuples. One archive from each
+        tuple is enough.
+        """
         archive = self.archives if isinstance(self.archives, Wanted) else self.archives[config]
         needed = [archive, self.besides[config]] if config in self.besides else [archive]
         return [(each,) if isinstance(each, Wanted) else each for each in needed]
@@ -84,15 +86,16 @@ class Plan(Generic[T]):
 
     Attributes:
         splits: Recordings of each split. A recording may be any object that `read` accepts.
-        read: Function that receives a recording and the contents of all recordings that were read
-            before it. The function yields the key and the features of each example. The builder
-            adds the key as the feature `id`. Other processes receive `read` by pickle. `read` must
-            therefore be a module-level function, a `functools.partial` of a module-level function,
-            or an instance of a module-level class.
+        read: Function whose arguments are a recording and the contents of all recordings that were
+            read before this recording. The function yields the key and the features of each
+            example. The builder adds the key as the feature `id`. Other processes receive `read` by
+            pickle. `read` must therefore be a module-level function, a `functools.partial` of a
+            module-level function, or an instance of a module-level class.
         things: Noun in the plural that names the recordings in the progress line.
-        repeats: Object that compares the contents of recordings in all splits, or None. With this
-            object, the metadata list the repeated recordings under `same_as`.
-        subjects: Ids of the people in each split. The metadata list these ids.
+        repeats: Object that compares the contents of recordings in all splits. The builder stores
+            the repeated recordings in the metadata, under `same_as`. If None, recordings are not
+            compared.
+        subjects: Ids of the people in each split. The builder also stores the ids in the metadata.
         metadata: Further metadata of the data set.
         is_independent: Whether several processes can run `read` at the same time.
     """
@@ -128,13 +131,14 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
     descriptions of the features from the README of the data set. The base class reads the
     recordings in this process, in several processes or on Apache Beam. Only one process at a time
     prepares a data set. A second process waits, and then uses the files that the first process
-    wrote. If a run is killed, the next run removes its unfinished files.
+    wrote. If a run is killed, the next run removes the unfinished files of the killed run.
 
     Attributes:
-        ABOUT: Facts about the data set. `MANUAL_DOWNLOAD_INSTRUCTIONS` is the text `get` of the
-            first archive that the config needs.
+        ABOUT: Facts about the data set. The base class sets `MANUAL_DOWNLOAD_INSTRUCTIONS` to the
+            text `Wanted.get` of the first archive that the config needs.
         HOMEPAGE: Address of the source.
-        ARCHIVE_KEY: Key of the archive in the metadata. Default: the name of the config.
+        ARCHIVE_KEY: Key of the archive in the metadata. By default, the key is the name of the
+            config.
         SUPERVISED_KEYS: Names of the input feature and the target feature for
             `tfds.load(as_supervised=True)`. Configs without these two features ignore the names.
         ON_BEAM: Whether users may prepare the data set on Apache Beam, which is useful only for
@@ -193,7 +197,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             manual_dir: The folder with the archives.
 
         Returns:
-            Dictionary of the opened archives. The metadata of the data set use the same keys.
+            Dictionary from the key of each archive in the metadata to the opened archive.
 
         Raises:
             ArchiveError: If an archive is missing or cannot be opened.
@@ -353,8 +357,8 @@ def _one_by_one(
 def is_of_equal_keys(error: Exception) -> bool:
     """Returns whether TFDS failed because two examples have equal keys.
 
-    TFDS imports TensorFlow to show the two examples. If TensorFlow is missing, the error of TFDS is
-    about the missing module and does not mention the examples.
+    TFDS imports TensorFlow to show the two examples. Without TensorFlow, TFDS raises an error about
+    the missing module, so this function searches the traceback.
     """
     return "_raise_error_for_duplicated_keys" in "".join(traceback.format_exception(error))
 
@@ -362,7 +366,7 @@ def is_of_equal_keys(error: Exception) -> bool:
 def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:
     """Returns a text that lists the prepared configs and formats of the same data set.
 
-    If no config is prepared, the text is empty. If the text lists configs, it ends with a space.
+    The text ends with a space, or is empty if no config is prepared.
     """
     root = pathlib.Path(builder.data_dir_root)
     roots = {root: "load", root / ARRAY_RECORD: "data_source"}

@@ -209,8 +209,8 @@ def stamp(source: Source) -> str | None:
     """Returns a digest of the paths, sizes and times of the files in a folder, or None for an
     archive.
 
-    Any change of a file changes the digest. If a program changes a file and restores its size and
-    modification time, the inode's change time still differs, because programs cannot set it.
+    Any change of a file changes the digest. A program may change a file and restore the size and
+    the modification time, but it cannot restore the inode's change time.
     """
     if source.path is None or not source.path.is_dir():
         return None

@@ -17,12 +17,13 @@ def uniform_parts(
         sequence: (T, channels) samples.
         step_ms: Milliseconds between two resampled times, for example 20 for 50 Hz.
         longest_gap_ms: Longest allowed time between two neighboring samples of a part, in
-            milliseconds. The function divides the recording at longer gaps.
+            milliseconds. If the time between two samples is longer, the function divides the
+            recording there.
 
     Returns:
         Times (N,) int64 and samples (N, channels) float32 of each part, in order. In each part, the
-        first time is the time of the first sample. The last time is less than one step before the
-        last sample.
+        first time is the time of the first sample. The time from the last resampled time to the
+        last sample is less than one step.
     """
     times, first, counts = np.unique(time_ms, return_index=True, return_counts=True)
     values = np.add.reduceat(sequence, first, axis=0, dtype=np.float64) / counts[:, None]

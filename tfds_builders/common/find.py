@@ -27,11 +27,11 @@ class Wanted:
             `<manual>/`.
         stems: Accepted names of the archive, without extension. Case is ignored. A folder with one
             of these names is accepted as the unpacked archive.
-        official: Name of the official archive, which the error message states.
+        official: Name of the official archive. The error message states this name.
         get: Sentence that tells users where and how to get the archive.
-        loose: Regular expression for names of files or folders. A folder that directly contains a
-            match is accepted as the unpacked archive, whatever its own name is.
-        outer: Names of larger archives that may contain the wanted archive, without extension.
+        loose: Regular expression for names of files or folders. A folder with any name is accepted
+            as the unpacked archive if it directly contains a match.
+        outer: Names, without extension, of larger archives that may contain the wanted archive.
         limits: Limits for the size and the contents of the archive.
         aliases: Other names that the folder `<manual>/<dataset>/` may have.
     """
@@ -50,7 +50,8 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
     """Finds and opens the archive of a builder.
 
     Args:
-        manual_dir: Folder that contains the archive, or one subfolder for each data set.
+        manual_dir: Folder that contains the archive. The archive may also be in the subfolder
+            `<manual_dir>/<dataset>/`.
         wanted: Description of the archives that the builder accepts.
 
     Returns:
@@ -87,7 +88,7 @@ def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | Non
 
 
 def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None, bool]:
-    """Returns the same path as `located`, and whether this path is a larger archive that may
+    """Returns the path that `located` returns, and whether the path is a larger archive that may
     contain the wanted archive.
     """
     folders_of_dataset = _own(manual, wanted)
@@ -128,7 +129,7 @@ def find_config(
         if not configs_there:
             raise
     place = f"{wanted.dataset}/{configs_there[0]}"
-    hint = f"The folder has the archive of {place}. Prepare that config, or:"
+    hint = f"The folder holds the archive of {place}. Prepare {place}, or:"
     return find(manual_dir, dataclasses.replace(wanted, get=f"{hint} {wanted.get}"))
 
 

@@ -20,8 +20,8 @@ class License(NamedTuple):
     """License of a data set.
 
     Attributes:
-        url: Address of the license in the SPDX list of licenses. If the license is not in this
-            list, the value is the address of the source's page.
+        url: Address of the license in the SPDX list of licenses. If the SPDX list does not contain
+            the license, `url` is the address of the source's page.
         terms: The terms of use, in the words of the README.
     """
 

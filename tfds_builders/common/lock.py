@@ -25,14 +25,14 @@ log = logging.getLogger("tfds_builders")
 
 @contextlib.contextmanager
 def writing(folder: pathlib.Path, work: str) -> Iterator[None]:
-    """Context that holds the lock of a folder while a process writes it. The context first removes
-    files that were left by killed runs.
+    """Context that holds the lock of a folder while a process writes files into the folder. The
+    context first removes files that were left by killed runs.
 
     Args:
         folder: Final path of the data set, which ends in `<name>/<config>/<version>`. At the end,
             the context removes the folders `<config>` and `<name>` if they are empty.
-        work: Description of the work of this process. Other processes log the description while
-            they wait for the lock.
+        work: Description of what this process does. Other processes log the description while they
+            wait for the lock.
 
     Raises:
         OSError: If the folder cannot be created.
@@ -69,16 +69,17 @@ def alone(path: pathlib.Path, work: str) -> Iterator[bool]:
     """Context that holds a lock on a file.
 
     If another process or thread holds the lock, the context logs a message and waits. The file
-    `path` exists only while a process holds the lock or waits for it. If a process is killed, its
-    file does not block other processes.
+    `path` exists only while a process holds the lock or waits for it. The file of a killed process
+    does not block other processes.
 
     Args:
         path: The file to lock. The folder of the file is created if it does not exist.
-        work: Description of the work for which a process holds the lock. The context logs this
-            description while it waits.
+        work: Description of the work for which a process holds the lock. The context logs the
+            description while it waits for the lock.
 
     Yields:
-        True if the context holds the lock. False if the system or the disk does not support locks.
+        True if the context holds the lock, or False if the system or the disk does not support
+        locks.
     """
     file = _locked(path, work)
     try:
@@ -109,8 +110,8 @@ def _locked(path: pathlib.Path, work: str) -> int | None:
 
 
 def _opened(path: pathlib.Path, tries: int = 10) -> int:
-    """Creates the folder and opens the file. If another process removes the folder between these
-    two steps, the function tries again.
+    """Creates the folder and opens the file. If another process removes the folder before the file
+    is opened, the function tries again.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,8 +22,8 @@ def safe(name: str, archive: str) -> str:
     """Returns the name of an archive member as a plain relative path.
 
     Raises:
-        ArchiveError: If the name is an absolute path, or contains `..`, a drive letter, a backslash
-            or a control character.
+        ArchiveError: If the name is an absolute path, or if it contains `..`, a drive letter, a
+            backslash or a control character.
     """
     parts = [part for part in name.split("/") if part not in ("", ".")]
     odd = not name.isprintable() or "\\" in name or name.startswith("/") or _DRIVE.match(name)
@@ -36,10 +36,11 @@ def safe(name: str, archive: str) -> str:
 
 
 def check_distinct(names: Iterable[str], archive: str) -> None:
-    """Checks that all names differ, even if upper and lower case are ignored.
+    """Checks that all names differ in more than upper and lower case.
 
     Raises:
-        ArchiveError: If two names are equal. The error states both names.
+        ArchiveError: If two names are equal, or if they differ only in upper and lower case. The
+            error states both names.
     """
     seen: dict[str, str] = {}
     for name in names:

@@ -28,7 +28,7 @@ class Page:
     Attributes:
         summary: First paragraph after the tree of files.
         features: Rows of all tables that describe features.
-        remarks: Items of all lists. The items describe the source of the data set.
+        remarks: Items of all lists in the README. The items describe the source of the data set.
 
     Raises:
         ValueError: If the README does not have a table of features.
@@ -49,7 +49,7 @@ class Page:
         """Returns the text after the colon in the paragraph that begins with `word` and a colon.
 
         Raises:
-            ValueError: If the README does not have such a paragraph.
+            ValueError: If no paragraph of the README begins with `word` and a colon.
         """
         match = re.search(rf"^{word}: (.*?)(?:\n\n|\Z)", self._text, re.MULTILINE | re.DOTALL)
         if match is None:

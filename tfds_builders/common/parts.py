@@ -26,9 +26,9 @@ def warn_of_part(
         whole: Name of the complete data set, for the warning.
         counts: Mapping from a noun in the plural, such as `"films"`, to two numbers: the count in
             the given archive and the count in the official archive.
-        divided: Keys of `counts` whose items are divided into splits. If some of these items are
-            missing, the warning says that the splits differ from the splits of the complete data
-            set.
+        divided: Nouns in `counts` whose items the builder divides into splits. If some of these
+            items are missing, the warning says that the splits differ from the splits of the
+            complete data set.
     """
     incomplete = [things for things, (count, official) in counts.items() if count < official]
     if not incomplete:

@@ -12,9 +12,9 @@ def features() -> dict[str, object]:
     """Returns the features of every record of a person.
 
     `subject` is the id of the person in the source. `session` and `day` count the sittings and the
-    days of a person from 0. Records of a person with the same session come from one sitting.
-    `device` is the name of the recording device. Unknown numbers are -1, and unknown texts are
-    empty.
+    days of a person from 0. If two records of a person have the same `session`, they come from the
+    same sitting. `device` is the name of the recording device. Unknown numbers are -1, and unknown
+    texts are empty.
     """
     return {
         "subject": tfds.features.Text(),

@@ -38,7 +38,7 @@ def in_processes(
         progress: Function that yields the indices of the recordings and reports progress.
 
     Raises:
-        ArchiveError, FormatError: If `read` raises this error for a recording.
+        ArchiveError, FormatError: If `read` raises one of these errors for a recording.
         OSError: If a process ended before it had read all of its recordings.
     """
     jobs = min(jobs, len(recordings))

@@ -22,8 +22,8 @@ class Repeats:
             `"left out"`.
 
     Attributes:
-        same_as: Mapping from each repeated item to the first item with the same content. Each call
-            of `add` may add an entry.
+        same_as: Mapping from each repeated item to the first item with the same content. If an item
+            repeats an earlier item, `add` adds an entry.
     """
 
     def __init__(self, title: str, things: str, fate: str):
@@ -74,18 +74,20 @@ class Repeats:
 
 
 class Contents:
-    """List of the contents of items that a worker process has read. The main process adds these
-    contents to its `Repeats`.
+    """Contents of the items that a worker process has read. The main process adds these contents to
+    its own `Repeats` object.
 
     Attributes:
-        added: Digest, item and owner of each item, in order.
+        added: Tuple of digest, item and owner for each item, in the order of the calls.
     """
 
     def __init__(self):
         self.added: list[tuple[str, str, str]] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
-        """Stores the digest of an item, which the main process passes to `Repeats.add_digest`."""
+        """Stores the digest of an item. The main process later passes the digest to
+        `Repeats.add_digest`.
+        """
         self.added.append((digest(content), item, owner))
 
 

@@ -15,7 +15,7 @@ Key = TypeVar("Key")
 
 class Place(NamedTuple):
     """Three numbers of a walk: its own number, the number of its sitting and the number of its day.
-    All three numbers count from 0 for each person.
+    The walks, sittings and days of each person are numbered from 0.
     """
 
     walk: int
@@ -31,8 +31,9 @@ def places(starts_ms: Mapping[Key, int]) -> dict[Key, Place]:
         starts_ms: Unix time of the first sample of each walk, in milliseconds.
 
     Returns:
-        The three numbers of each walk. A walk begins a new sitting if it starts more than an hour
-        after the start of the previous walk. Days are calendar days in UTC.
+        The number of each walk, the number of its sitting and the number of its day. A walk begins
+        a new sitting if it starts more than an hour after the start of the previous walk. Days are
+        calendar days in UTC.
     """
     order = sorted(starts_ms, key=lambda key: (starts_ms[key], key))
     starts = np.array([starts_ms[key] for key in order], np.int64)

@@ -46,8 +46,8 @@ class Source(abc.ABC):
         return sizes
 
     def __reduce__(self):
-        """Pickles only the path and the limits. Another process then opens the archive again,
-        without the filter of `only`.
+        """Pickles only the path and the limits. Another process then opens the archive again, and
+        the selection by `only` is lost.
         """
         if self.path is None:
             raise TypeError(
@@ -76,7 +76,7 @@ class Source(abc.ABC):
     def only(self, pattern: str) -> Source:
         """Keeps only the files whose names match a pattern.
 
-        See `index`. The other files are not part of the checksum.
+        The checksum then covers only these files. See `index` for the form of patterns.
         """
         self._sizes = {name: size for name, size in self._sizes.items() if _match(pattern, name)}
         return self
@@ -90,7 +90,7 @@ class Source(abc.ABC):
         """Returns the bytes of one member.
 
         Raises:
-            ArchiveError: If the member is damaged, or exceeds the size limit.
+            ArchiveError: If the member is damaged, or if it exceeds the size limit.
         """
         with self._opened(name) as stream:
             return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
@@ -120,7 +120,7 @@ class Source(abc.ABC):
         """Returns the bytes of one member. A file of an unpacked folder is memory-mapped.
 
         Raises:
-            ArchiveError: If the member is damaged, or exceeds the size limit.
+            ArchiveError: If the member is damaged, or if it exceeds the size limit.
         """
         return self.read(name)
 
@@ -146,8 +146,8 @@ class Source(abc.ABC):
             yield stream
 
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
-        """Returns a dictionary of the members whose names match a pattern. The key of a member is
-        the tuple of the pattern's groups.
+        """Returns a dictionary of the members whose names match a pattern. The key of a member is a
+        tuple of the texts that the pattern's groups matched.
 
         A pattern without a slash must match the last part of a name. A pattern with slashes must
         match the whole name, or the name without its first folders: `(\\w+)/walk_(\\d+)\\.csv`

@@ -26,15 +26,15 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
         Symmetric float64 matrix of shape (C, C), in squared units of the signal.
 
     Raises:
-        FormatError: If the signal has only one time step, or all channels are constant.
+        FormatError: If the signal has only one time step, or if all its channels are constant.
     """
     centered = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
     matrix = centered.T @ centered / max(1, len(sequence) - 1)
     variance = np.trace(matrix) / len(matrix)
     if not variance > 0:
         raise FormatError(
-            name, "", f"{len(sequence)} steps with constant channels", "a signal with a variance",
-            "Leave the recording out.",
+            name, "", f"all channels are constant over {len(sequence)} steps",
+            "a signal with a variance", "Leave the recording out.",
         )  # fmt: skip
     return (matrix + matrix.T) / 2 + jitter * variance * np.eye(len(matrix))
 
@@ -49,19 +49,23 @@ def symmetric(matrix: np.ndarray, *, name: str) -> np.ndarray:
         name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If the matrix is not square, finite and real, or if it is not symmetric.
-            Entries may differ from the transpose by up to 1e-6 of the largest entry.
+        FormatError: If the matrix is not square, if it is not finite, if it is not real, or if it
+            is not symmetric. The matrix and its transpose may differ by up to 1e-6 of the largest
+            entry.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise FormatError(name, "", f"the shape {matrix.shape}", "a square matrix", _FIX)
+        received = f"the matrix has the shape {matrix.shape}"
+        raise FormatError(name, "", received, "a square matrix", _FIX)
     if not np.isfinite(matrix).all():
-        raise FormatError(name, "", "NaN or an infinity", "finite numbers", _FIX)
+        received = "the matrix contains NaN or an infinity"
+        raise FormatError(name, "", received, "finite numbers", _FIX)
     real = matrix.real.astype(np.float64)
     rounding = ASYMMETRY * np.abs(real).max()
     if np.abs(matrix.imag).max() > rounding:
-        raise FormatError(name, "", "complex numbers", "real numbers", _FIX)
+        raise FormatError(name, "", "the matrix is complex", "real numbers", _FIX)
     with np.errstate(over="ignore"):
         gap = np.abs(real - real.T).max()
     if gap > rounding:
-        raise FormatError(name, "", f"entries {gap:g} apart", "a symmetric matrix", _FIX)
+        received = f"the matrix differs from its transpose by up to {gap:g}"
+        raise FormatError(name, "", received, "a symmetric matrix", _FIX)
     return real / 2 + real.T / 2

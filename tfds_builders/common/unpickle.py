@@ -55,8 +55,8 @@ class PickledArray:
             location: Name of the array, for error messages.
 
         Raises:
-            FormatError: If the array has another type, or its shape does not fit the number of
-                bytes.
+            FormatError: If the type of the array is not `code`, or if its shape does not fit the
+                number of bytes.
         """
         expected = (
             f"an array of type {code} with at most {_MOST_AXES} axes and as many bytes as its "
@@ -71,10 +71,11 @@ class PickledArray:
             good = dtype.code == code and len(axes) == len(shape) <= _MOST_AXES
             good = good and math.prod(filter(None, axes)) <= _MOST_NUMBERS
         except _ERRORS:
-            received = "an object that is not a plain array"
+            received = "the object is not a plain array"
             raise FormatError(name, location, received, expected, _FIX) from None
         if not good or math.prod(axes) * kind.itemsize != len(raw):
-            received = f"{len(raw):,} bytes of {quoted(dtype.code)} in {len(shape)} axes"
+            size = f"{len(raw):,} bytes of type {quoted(dtype.code)}"
+            received = f"the array has {size} in {len(shape)} axes"
             raise FormatError(name, location, received, expected, _FIX)
         return np.frombuffer(raw, kind).reshape(axes, order=order)
 
@@ -82,7 +83,7 @@ class PickledArray:
 class _DType:
     def __init__(self, code, *_):
         if not isinstance(code, str):
-            raise pickle.UnpicklingError("a type without a name")
+            raise pickle.UnpicklingError("the type of an array has no name")
         self.code, self.order = code, "<"
 
     def __setstate__(self, state):
@@ -90,21 +91,21 @@ class _DType:
 
 
 class _Reconstruct:
-    """Substitute for NumPy's function `_reconstruct`. The substitute is a class, because the opcode
-    BUILD of a pickle could set attributes of a function.
+    """Substitute for NumPy's function `_reconstruct`. The substitute is a class and not a function,
+    because the opcode BUILD of a pickle could set attributes of a function.
     """
 
     def __new__(cls, *_):
         return PickledArray()
 
     def __setstate__(self, state):
-        raise pickle.UnpicklingError("a state of a function")
+        raise pickle.UnpicklingError("the pickle sets attributes of a function")
 
 
 class _Encode(_Reconstruct):
     def __new__(cls, text, codec):
         if codec != "latin1":
-            raise pickle.UnpicklingError("another codec than latin1")
+            raise pickle.UnpicklingError("the pickle contains text that is not in the codec latin1")
         return text.encode("latin1")
 
 
@@ -120,7 +121,7 @@ _RECORDERS = {
 class _Reader(pickle.Unpickler):
     def find_class(self, module, name):
         if (module, name) not in _RECORDERS:
-            raise pickle.UnpicklingError(f"the object {module}.{name}")
+            raise pickle.UnpicklingError(f"the pickle contains the object {module}.{name}")
         return _RECORDERS[module, name]
 
 
@@ -136,7 +137,8 @@ def unpickle(data: bytes, *, name: str) -> object:
         object is a `PickledArray`.
 
     Raises:
-        FormatError: If the pickle contains an object of another type, or is damaged.
+        FormatError: If the pickle is damaged, or if it contains an object that is not a dict, list,
+            tuple, number, text or array.
     """
     _look_over(data, name)
     try:
@@ -151,7 +153,7 @@ def _look_over(data: bytes, name: str) -> None:
     Raises an error for opcodes that are not needed, for objects that are not in `_RECORDERS`, and
     for lengths that exceed the file. The function also raises an error for too many tuples and for
     tuples that are used twice. Without this check, a pickle could use deeply nested tuples as keys
-    of a dict. Computing the hashes of these keys would take a very long time or crash the process.
+    of a dict. Hashing deeply nested tuples would take a very long time or crash the process.
     """
     memo: set[int] = set()
     made = 0
@@ -162,19 +164,19 @@ def _look_over(data: bytes, name: str) -> None:
         received = ""
         made += opcode in _TUPLES
         if opcode not in _OPCODES:
-            received = f"the opcode {opcode}"
+            received = f"the pickle contains the opcode {opcode}"
         elif opcode == "GLOBAL" and tuple(argument.split(" ", 1)) not in _RECORDERS:
-            received = f"the object {quoted(argument)}"
+            received = f"the pickle contains the object {quoted(argument)}"
         elif opcode in _GETS and argument in tuples:
-            received = "a tuple that is used twice"
+            received = "the pickle uses a tuple twice"
         elif made > _MOST_TUPLES:
-            received = f"more than {_MOST_TUPLES:,} tuples"
+            received = f"the pickle contains more than {_MOST_TUPLES:,} tuples"
         elif opcode in _PUTS:
             index = len(memo) if argument is None else argument
             memo.add(index)
             (tuples.add if top in _TUPLES else tuples.discard)(index)
             if not 0 <= index < _HIGHEST_MEMO:
-                received = f"the memo index {index:,}"
+                received = f"the pickle contains the memo index {index:,}"
         if received:
             raise FormatError(name, f"byte {position}", received, _EXPECTED, _FIX)
         top = top if opcode in _PUTS else opcode

@@ -49,12 +49,11 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the contents of a record.
+    """Configuration that sets the contents of a record.
 
     Attributes:
         covariance: Whether a record contains a covariance matrix instead of the signals.
-        classes: Number of classes into which the label divides the valence ratings, or None for
-            records without a label.
+        classes: Number of valence classes. If None, records have no label.
     """
 
     covariance: bool = True
@@ -178,8 +177,8 @@ def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) 
 def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
     """Returns the covariance matrix of a trial, computed without the baseline (Kim2020).
 
-    The filter, the moving mean and the moving variance start at the beginning of the baseline. The
-    initial values therefore have little effect when the video begins.
+    The filter, the moving mean and the moving variance start at the beginning of the baseline, so
+    that their initial values have little effect by the time the video begins.
 
     Args:
         eeg: EEG of the trial, shape (samples, 32). The baseline comes first, then the EEG during
@@ -197,11 +196,13 @@ def persons_of(source: Source) -> list[Person]:
     """Returns the people of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive contains no file of a person, or if it contains the file of a
-            person twice.
+        ArchiveError: If the archive does not contain the file of any person, or if it contains the
+            file of a person twice.
     """
     members = source.index(r"(s\d\d)\.dat")
     if not members:
         names = source.first_names
-        raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat. It holds {names}. {_GET}")
+        raise ArchiveError(
+            f"{source.title} holds none of the files s01.dat to s32.dat. It holds {names}. {_GET}"
+        )
     return [Person(subject, member) for (subject,), member in members.items()]

@@ -34,8 +34,8 @@ def by_rounding(ratings: np.ndarray, classes: int) -> np.ndarray:
     Args:
         ratings: Ratings from 1 to 9. A rating halfway between two whole numbers is rounded to the
             even number.
-        classes: Number of classes. If 9 is a multiple of `classes`, all classes contain equally
-            many whole numbers.
+        classes: Number of classes. If 9 is divisible by `classes`, each class contains the same
+            number of whole ratings.
 
     Returns:
         For each rating, the number of its class, from 0 to `classes` - 1, int64.

@@ -20,8 +20,8 @@ def band_pass(
     Args:
         signal: Samples of shape (T, channels).
         rate_hz: Samples per second, more than `2 * high_hz`.
-        low_hz: Lower edge of the band. The filter halves the power at this frequency.
-        high_hz: Upper edge of the band. The filter halves the power at this frequency.
+        low_hz: Lower edge of the band, at which the filter halves the power.
+        high_hz: Upper edge of the band, at which the filter halves the power.
 
     Returns:
         Filtered samples of shape (T, channels), float64, in the unit of the signal.
@@ -44,11 +44,11 @@ def moving_standardization(
 
     Args:
         signal: Samples of shape (T, channels).
-        warm_up: Number of samples at the beginning. The mean and variance of these samples are the
-            initial values of m and v.
+        warm_up: Number of samples at the beginning whose mean and variance are the initial values
+            of m and v.
         update: Weight u of a new sample.
-        smallest: Smallest divisor, in the unit of the signal. Because of this limit, a constant
-            channel becomes 0.
+        smallest: Smallest value by which a channel is divided, in the unit of the signal. Because
+            of this limit, a constant channel becomes 0.
 
     Returns:
         Standardized samples of shape (T, channels), float64, without unit.

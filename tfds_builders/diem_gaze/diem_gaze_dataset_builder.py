@@ -73,7 +73,7 @@ class Recording(NamedTuple):
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets how recordings are divided into splits.
+    """Configuration that sets how recordings are divided into splits.
 
     Attributes:
         divided: If True, recordings are divided so that `train` and `test` share neither people nor

@@ -110,11 +110,11 @@ def examples_of(recording, repeats: Repeats | Contents) -> Iterator[Example]:
 
 
 def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
-    """Returns a dictionary with the list of fixations for each pair of subject and video. An
-    example of a key is `("1", "002")`.
+    """Returns a dictionary with the list of fixations for each pair of subject and video. The keys
+    have the form `("1", "002")`.
 
     Raises:
-        ArchiveError: If the archive does not contain the file, or contains it twice.
+        ArchiveError: If the archive does not contain the file, or if it contains the file twice.
     """
     member = source.index(r"video_database\.mat").get(())
     if member is None:

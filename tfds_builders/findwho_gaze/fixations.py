@@ -29,7 +29,7 @@ class Fixations:
             numbered from 1. The columns of the array are the start in milliseconds from the
             beginning of the video, the duration in milliseconds, and x and y in pixels. The rows
             are sorted by time.
-        strays: Number of rows that do not state a person. The lists do not contain these rows.
+        strays: Number of rows that do not state a person. `lists` does not contain these rows.
     """
 
     lists: dict[tuple[int, int], np.ndarray]
@@ -44,15 +44,15 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
         name: Name of the file, for error messages.
 
     Returns:
-        The lists, sorted by subject and video. The rows of a list may be at several places in the
-        file.
+        The lists, sorted by subject and video. In the file, the rows of a list need not follow one
+        another.
 
     Raises:
         FormatError: If a variable or column is missing, or if a value is not a whole number.
     """
     value = mat5.parse(file, name=name, variables=(VARIABLE,))[VARIABLE]
     if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
-        raise FormatError(name, VARIABLE, "another value", "one struct", _FIX)
+        raise FormatError(name, VARIABLE, "the value has another type", "one struct", _FIX)
     rows, fields = (_field(value[0], field, name) for field in ("fixdata", "fixdata_fields"))
     _check_columns(fields, name)
     where = f"{VARIABLE}.fixdata"
@@ -61,7 +61,8 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
     _check_rows(rows, name, where)
     of_people = rows[rows[:, 0] > 0]
     if not len(of_people):
-        raise FormatError(name, where, "rows without a person", "SubjectIndex from 1", _FIX)
+        expected = "rows with a SubjectIndex from 1"
+        raise FormatError(name, where, "no row names a person", expected, _FIX)
     of_people = of_people[np.lexsort((of_people[:, 2], of_people[:, 1], of_people[:, 0]))]
     borders = np.flatnonzero(np.diff(of_people[:, :2], axis=0).any(axis=1)) + 1
     lists = {
@@ -74,7 +75,11 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
 def _field(record: dict, field: str, name: str) -> object:
     if field not in record:
         raise FormatError(
-            name, VARIABLE, f"the fields {quoted(', '.join(record))}", f"a field {field}", _FIX
+            name,
+            VARIABLE,
+            f"the struct has the fields {quoted(', '.join(record))}",
+            f"a field {field}",
+            _FIX,
         )
     return record[field]
 
@@ -83,7 +88,11 @@ def _check_columns(fields: object, name: str) -> None:
     names = fields if isinstance(fields, list) else [fields]
     if [field.strip() if isinstance(field, str) else None for field in names] != [*COLUMNS]:
         raise FormatError(
-            name, f"{VARIABLE}.fixdata_fields", quoted(names), ", ".join(COLUMNS), _FIX
+            name,
+            f"{VARIABLE}.fixdata_fields",
+            f"the names are {quoted(names)}",
+            ", ".join(COLUMNS),
+            _FIX,
         )
 
 

@@ -51,7 +51,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the times of the samples.
+    """Configuration that sets the times of the samples.
 
     Attributes:
         rate_hz: Samples per second after resampling. The rate must be a divisor of 1,000. If None,
@@ -152,7 +152,9 @@ def examples_of(
 def _parts(
     source: Source, recording: Recording, rate_hz: int | None
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yields the key, times and samples of the walk, or of each part that is long enough."""
+    """Yields the key, times and samples of the walk (if `rate_hz` is None), or of each resampled
+    part that is long enough.
+    """
     walk = _walk(source, recording)
     if rate_hz is None:
         yield recording.key, walk.time_ms, walk.sequence
@@ -203,8 +205,8 @@ def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) 
     its day.
 
     Raises:
-        ArchiveError: If two people have walks with the same samples. One of the two labels must be
-            wrong.
+        ArchiveError: If two people have walks with the same samples, so that one of the two labels
+            must be wrong.
         FormatError: If a walk cannot be read.
     """
     starts: dict[str, dict[str, int]] = {}

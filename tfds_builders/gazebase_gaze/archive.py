@@ -38,8 +38,8 @@ class Visit(NamedTuple):
     """One visit, which consists of the recordings of one person in one round.
 
     Attributes:
-        members: List with the path of the visit's archive. If this archive was unpacked, list of
-            the paths of the recordings.
+        members: List with the path of the visit's archive. If this archive was unpacked, the list
+            contains the paths of the visit's recordings.
     """
 
     subject: str
@@ -83,7 +83,8 @@ def visits_of(source: Source) -> list[Visit]:
     if not visits:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no Round_1/Subject_1001.zip, …. It holds {names}. {GET}"
+            f"{source.title} holds no file such as Round_1/Subject_1001.zip. It holds {names}. "
+            f"{GET}"
         )
     return [Visit(*key, members) for key, members in sorted(visits.items())]
 
@@ -102,8 +103,8 @@ def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Re
         for recording in _read(inner, sorted(inner.index(_RECORDING).values()), task):
             if (recording.subject, recording.round) != (visit.subject, visit.round):
                 raise ArchiveError(
-                    f"{recording.name} is in the archive of another visit, because it is a "
-                    f"recording of {recording.subject} in round {recording.round}. Get the archive "
+                    f"{recording.name} is a recording of {recording.subject} in round "
+                    f"{recording.round}, but is in the archive of another visit. Get the archive "
                     "again."
                 )
             yield recording

@@ -14,13 +14,14 @@ def block_means(
         time_ms: Increasing times in milliseconds, shape (T,).
         sequence: Samples of shape (T, channels). Invalid samples are ignored.
         valid: 1 for a valid sample, 0 for an invalid sample, shape (T,).
-        step_ms: Length of a block in milliseconds. Blocks begin at multiples of this length.
+        step_ms: Length of a block in milliseconds. Each block begins at a multiple of `step_ms`.
 
     Returns:
-        Tuple of three arrays. The start times of the blocks, shape (N,) int32, run from the block
-        of the first sample to the block of the last sample. The means of the blocks, shape (N,
-        channels) float32, are NaN for blocks without valid samples. The last array, shape (N,)
-        uint8, is 1 for blocks with a valid sample and 0 for all other blocks.
+        Tuple of three arrays. The first array, shape (N,) int32, has the start times of all blocks
+        from the block of the first sample to the block of the last sample. The second array, shape
+        (N, channels) float32, has the means of the blocks. The mean is NaN for a block without
+        valid samples. The last array, shape (N,) uint8, is 1 for blocks with a valid sample and 0
+        for all other blocks.
 
     >>> time_ms, gaze = np.array([8, 9, 10, 31]), np.array([[1.0], [3], [9], [5]])
     >>> starts_ms, means, valid = block_means(time_ms, gaze, np.array([1, 1, 0, 1]), 10)

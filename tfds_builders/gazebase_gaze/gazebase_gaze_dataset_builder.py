@@ -36,13 +36,13 @@ DEVICE = "EyeLink 1000"
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the task and the sampling rate of the records.
+    """Configuration that sets the task and the sampling rate of the records.
 
     Attributes:
         task: A key of `archive.TASKS`, or None for all tasks.
-        rate_hz: Samples per second. If the rate is 1000, records have the samples of the file. If
-            the rate is a smaller divisor of 1000, each sample of a record is the mean over a block
-            of samples.
+        rate_hz: Samples per second, a divisor of 1000. If the rate is 1000, records have the
+            samples of the file. If the rate is lower, each sample of a record is the mean over a
+            block of samples.
     """
 
     task: str | None = None

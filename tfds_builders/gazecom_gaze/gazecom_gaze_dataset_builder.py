@@ -48,7 +48,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the times of the samples.
+    """Configuration that sets the times of the samples.
 
     Attributes:
         resampled: Whether the builder resamples the recordings to evenly spaced times at 250 Hz. If

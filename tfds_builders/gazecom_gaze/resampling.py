@@ -16,8 +16,8 @@ def uniform(
     """Resamples gaze to 250 Hz by linear interpolation between neighboring samples.
 
     A new value is NaN if one of its two neighboring samples has confidence 0. The value is also NaN
-    if the neighboring samples are more than 20 ms apart, as in a blink. At the time of a sample,
-    the value is this sample.
+    if the neighboring samples are more than 20 ms apart, as in a blink. If a new time equals the
+    time of a sample, the new value is this sample.
 
     Args:
         time_us: Increasing times in microseconds, shape (T,).

@@ -68,8 +68,8 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of actors, motions and takes.
 
     Raises:
-        ArchiveError: If the archive has no clip, or if a clip has another frame rate or no
-            skeleton.
+        ArchiveError: If the archive has no clip, if the frame rate of a clip is not the expected
+            rate, or if a clip has no skeleton.
     """
     members = source.index(_CLIP)
     if not members:
@@ -109,7 +109,7 @@ def skeleton_of(source: Source, clip: Clip) -> asf.Skeleton:
     odd = {*skeleton.joints, *skeleton.channels} ^ {*JOINTS, *ANGLES}
     if odd:
         raise FormatError(
-            clip.asf, "", f"a skeleton that differs in {quoted(', '.join(sorted(odd)[:5]))}",
+            clip.asf, "", f"the skeleton differs in {quoted(', '.join(sorted(odd)[:5]))}",
             "the 31 joints and 62 channels of HDM05", "Unpack the archive again.",
         )  # fmt: skip
     return skeleton

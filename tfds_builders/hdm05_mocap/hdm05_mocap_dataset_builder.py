@@ -43,12 +43,12 @@ CONFIGS = {"sequences": WANTED, "spd93": WANTED, **packs.PACKS}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the contents of a record.
+    """Configuration that sets the contents of a record.
 
     Attributes:
         jitter: Amount that is added to the diagonal of a clip's covariance matrix, as a fraction of
-            the mean variance. The value is None for configs whose records have sequences or
-            matrices from files.
+            the mean variance. The value is None if the records have sequences, or if the files
+            already contain the matrices.
     """
 
     jitter: float | None = None

@@ -11,8 +11,8 @@ from tfds_builders.parsers.asf import ROOT, ROTATIONS, Skeleton
 def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
     """Computes the position of the root, and the position of the end of each bone.
 
-    Each bone has its own axes C, and rotates about them by the rotation M of the motion. The
-    orientation of the bone is `R_parent C M C'`, in which `R_parent` is the orientation of the
+    Each bone has its own axes C, and the motion rotates the bone by M about C. The orientation of
+    the bone is the matrix product `R_parent C M C'`, in which `R_parent` is the orientation of the
     parent bone. The end of the bone is the end of the parent bone plus the orientation times the
     bone's offset at rest. Rotations are about the fixed axes x, y and z, in this order.
 
@@ -40,8 +40,8 @@ def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
 
 
 def _about(axis: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Returns the matrices C M C', shape (frames, 3, 3). `axis`, shape (3,), holds the angles of C,
-    and `turn`, shape (frames, 3), holds the angles of M.
+    """Returns the matrix product C M C' for each frame, shape (frames, 3, 3). The rotation C has
+    the angles `axis`, shape (3,). The rotations M have the angles `turn`, shape (frames, 3).
     """
     frame = rotation(axis)
     return frame @ rotation(turn) @ frame.T

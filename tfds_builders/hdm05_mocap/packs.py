@@ -1,10 +1,10 @@
-"""Reader of covariance matrices of HDM05's clips that were published with two papers on SPD
-networks.
+"""Reader of the covariance matrices that two papers on SPD networks published for the clips of
+HDM05.
 
 The archive `spd_eth` (Huang2017) has files `HDM05_SPDData/feature/<motion>/<file>.mat` with the
 variable `Y1`, a matrix of shape (93, 93). The archive `spd_brooks117` (Brooks2019) has files
-`<...>_<label>.npy` with a real or complex matrix of shape (93, 93). The labels of this archive are
-0 to 116.
+`<...>_<label>.npy` with a real or complex matrix of shape (93, 93). The labels of `spd_brooks117`
+are 0 to 116.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def read(file: BinaryIO, name: str) -> np.ndarray:
     """Reads a symmetric float64 matrix of shape (93, 93).
 
     Raises:
-        FormatError: If the file is damaged, or if the matrix has another shape or is not symmetric.
+        FormatError: If the file is damaged, if the shape of the matrix is not (93, 93), or if the
+            matrix is not symmetric.
     """
     if name.lower().endswith(".npy"):
         matrix = npy.parse(file, name=name, kinds=("f4", "f8", "c8", "c16"))

@@ -110,7 +110,7 @@ class Builder(RecordingsBuilder):
         absent = [split for split in SPLITS if split not in subjects]
         if absent:
             log.warning(
-                "%s holds no voice of these splits, which are left out: %s.",
+                "%s holds no voice of the splits %s, so these splits are left out.",
                 source.title, " and ".join(absent),
             )  # fmt: skip
         same_as = audio.repeated(source, recordings)
@@ -151,7 +151,7 @@ def recordings_of(source: Source) -> list[Recording]:
     if not wavs:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav. It holds "
+            f"{source.title} holds no female_audio/F_….wav and no male_audio/M_….wav. It holds "
             f"{names}. {_GET}"
         )
     source.index(f"(?i:{_NAME})")  # raises an error for equal names in two folders

@@ -1,8 +1,8 @@
 """Lists that assign 53 voices to fixed splits.
 
 All other voices are in `test`. `common.splits.by_subject` made the lists, separately for women and
-men, with the fractions 2/3, 1/6 and 1/6. The lists are fixed because voices would otherwise move to
-other splits if voices are added to the archive.
+men, with the fractions 2/3, 1/6 and 1/6. The lists are fixed, so that no voice moves to another
+split when voices are added to the archive.
 """
 
 from __future__ import annotations

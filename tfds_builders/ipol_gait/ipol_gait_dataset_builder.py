@@ -46,10 +46,10 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the channels of the records.
+    """Configuration that sets the channels of the records.
 
     Attributes:
-        foot: `"left"` or `"right"` selects the six sensor axes of this foot. `""` selects all 16
+        foot: `"left"` or `"right"` for the six sensor axes of one foot, or `""` for all 16
             channels.
     """
 
@@ -63,8 +63,8 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Trial(NamedTuple):
-    """One walk, described by the number of the person, the number of the walk, and the path of its
-    two files without their extension.
+    """One walk, with the number of the person and the number of the walk. `stem` is the common path
+    of the two files, without the extensions.
     """
 
     subject: str
@@ -161,8 +161,8 @@ def trials_of(source: Source) -> list[Trial]:
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(
-            f"{source.title} is a later data set of 19 subjects, which has the same archive "
-            f"name (it contains the files *_lb.txt, *_lf.txt, *_rf.txt). {_GET}"
+            f"{source.title} is another, later data set with the same name. It has 19 subjects and "
+            f"files such as *_lb.txt. {_GET}"
         )
     signals, notes = (source.index(rf"(\d+)-(\d+)\.{kind}") for kind in ("csv", "json"))
     if not signals:
@@ -191,11 +191,11 @@ def trials_of(source: Source) -> list[Trial]:
 def distinct(source: Source, trials: list[Trial]) -> list[Trial]:
     """Returns all trials except those with the same samples as an earlier trial.
 
-    In the official archive, trial 80-7 is the same as 80-4.
+    In the official archive, the trials 80-4 and 80-7 have the same samples.
 
     Raises:
-        ArchiveError: If trials of two people have the same samples. One of the two labels must be
-            wrong.
+        ArchiveError: If trials of two people have the same samples, so that one of the two labels
+            must be wrong.
     """
     repeats = Repeats(source.title, "trials", "left out")
     for trial in trials:

@@ -146,8 +146,9 @@ def utterances(source: Source, file: str, split: str) -> list[Utterance]:
     numbers replace the official numbers.
 
     Raises:
-        ArchiveError: If the archive does not contain the file, or contains it twice.
-        FormatError: If the file cannot be read, or has another number of utterances.
+        ArchiveError: If the archive does not contain the file, or if it contains the file twice.
+        FormatError: If the file cannot be read, or if its number of utterances is not the expected
+            number.
     """
     member, member_of_sizes = _member(source, file), _member(source, f"size_{file}")
     if member is None:
@@ -177,8 +178,8 @@ def utterances(source: Source, file: str, split: str) -> list[Utterance]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the member with a given file name. The function ignores the folder, and differences
-    between upper and lower case.
+    """Returns the member with a given file name. The member may be in any folder, and upper and
+    lower case do not matter.
     """
     members = [name for name in source.names if name.rsplit("/", 1)[-1].lower() == file.lower()]
     if len(members) > 1:

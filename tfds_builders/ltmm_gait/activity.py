@@ -12,12 +12,12 @@ def minute_figures(minutes: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarra
     minute in memory at a time.
 
     Args:
-        minutes: At least one minute. Each minute is an array of samples of shape (T, channels),
-            with the same T for all minutes.
+        minutes: Arrays of samples, one array per minute. All arrays have the same shape (T,
+            channels). There must be at least one array.
 
     Returns:
         Means and variances, each of shape (minutes, channels), float64. If a minute has a NaN
-        sample, its means and variances are NaN.
+        sample, the means and variances of the minute are NaN.
     """
     figures = [
         (np.mean(minute, axis=0, dtype=np.float64), np.var(minute, axis=0, dtype=np.float64))
@@ -33,8 +33,8 @@ def most_active(
     """Returns the minutes with the largest variance.
 
     The variance of a minute is the mean of the variances of its channels. If `scaled` is True, each
-    channel's variance is first divided by its variance in the whole recording, because averaging
-    variances in different units is meaningless.
+    variance is first divided by the variance of the channel in the whole recording. Without this
+    division, the mean would be of variances in different units, which is meaningless.
 
     Args:
         means: Means of the channels from `minute_figures`, shape (minutes, channels).
@@ -45,7 +45,7 @@ def most_active(
 
     Returns:
         Indices of `count` minutes, in the order of time. Minutes with NaN are left out. If fewer
-        than `count` minutes remain, the indices of all remaining minutes. If two minutes have the
+        than `count` minutes remain, all remaining minutes are selected. If two minutes have the
         same variance, the earlier minute is selected.
 
     >>> means = np.zeros((3, 2))

@@ -58,7 +58,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which selects the recordings and their minutes.
+    """Configuration that selects the recordings and their minutes.
 
     Attributes:
         lab: If True, each record is a whole walk in the lab. If False, each record is a minute from
@@ -103,8 +103,8 @@ class Builder(RecordingsBuilder):
         ),
         Config(
             name="active30_raw",
-            description="The 30 most active minutes of each person, compared in the units of "
-            "the files.",
+            description="The 30 most active minutes of each person. To find these minutes, "
+            "channels are compared in the units of the files.",
             active=30,
             scaled=False,
         ),
@@ -203,8 +203,8 @@ def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.nd
 
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
-    """Returns a dictionary from the subject, such as `CO001`, to the recording. The dictionary
-    contains the recordings whose header file matches a pattern.
+    """Returns a dictionary from the subject, such as `CO001`, to the recording, for all recordings
+    whose header file matches `pattern`.
     """
     members = {
         f"{group}{number}".upper(): member
@@ -226,7 +226,7 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
         name = _samples_of(recording.member, header)
         if name not in sizes:
             raise FormatError(
-                recording.member, "", "it alone", f"its samples, {name}",
+                recording.member, "", "the header has no samples", f"the samples in {name}",
                 "Get the file from PhysioNet, or remove the header.",
             )  # fmt: skip
         wfdb16.check_bytes(sizes[name], header, name=name)
@@ -241,8 +241,8 @@ def _samples_of(member: str, header: wfdb16.Header) -> str:
 def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
     """Divides people into splits that are the same for all configs.
 
-    The function divides the people who have a recording of three days by a hash of their ids.
-    People who have only a walk in the lab are in `test`.
+    For people with a recording of three days, a hash of the id determines the split. People with a
+    walk in the lab, but without a recording of three days, are in `test`.
     """
     splits = by_subject(home or lab, FRACTIONS)
     return {
@@ -255,8 +255,8 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
     """Reads a header.
 
     Raises:
-        FormatError: If the header states other signals, units or another rate than the data set
-            has.
+        FormatError: If the header states other signals, other units or another rate than the data
+            set has.
     """
     header = wfdb16.parse_header(source.open(member), name=member)
     signals = [(signal.name, signal.unit) for signal in header.signals]
@@ -264,7 +264,8 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
         odd = [f"{name} in {unit}" for name, unit in signals if CHANNELS.get(name) != unit]
         raise FormatError(
             member, "",
-            f"{', '.join(odd[:3]) or f'{len(signals)} signals'} at {header.rate_hz:g} Hz",
+            f"the recording has {', '.join(odd[:3]) or f'{len(signals)} signals'} "
+            f"at {header.rate_hz:g} Hz",
             f"{', '.join(f'{name} in {unit}' for name, unit in CHANNELS.items())} at {RATE_HZ} Hz",
             "The file is not a recording of LTMM 1.0.0. Remove it.",
         )  # fmt: skip

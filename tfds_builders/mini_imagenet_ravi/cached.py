@@ -1,4 +1,4 @@
-"""Reader of the three pickles in which many programs expect mini-ImageNet."""
+"""Reader of mini-ImageNet in the form of three pickles, which many programs expect."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def files_of(source: Source) -> dict[str, str]:
     absent = [split for split in CLASSES if split not in members]
     if absent:
         log.warning(
-            "%s holds no pickle of these splits, which are left out: %s.",
+            "%s holds no pickle of the splits %s, so these splits are left out.",
             source.title, " and ".join(absent),
         )  # fmt: skip
     return {split: members[split] for split in CLASSES if split in members}
@@ -56,7 +56,7 @@ def examples_of(
 
     Args:
         pickle: Tuple of the split's name and the path of its pickle in the archive.
-        info: Info of the data set. The function adds the classes to the metadata in this object.
+        info: Info of the data set. The function adds the classes to `info.metadata`.
         source: The archive.
 
     Raises:
@@ -67,9 +67,9 @@ def examples_of(
     strange = sorted({*cache.places} - {*CLASSES[split]})
     if strange:
         raise FormatError(
-            member, "key class_dict", f"the class {strange[0]}",
-            f"a class of the split {split} of Ravi2017",
-            "The file is another split, or another file with this name. Get the file again.",
+            member, "key class_dict", f"the file contains the class {strange[0]}",
+            f"only classes of the split {split} of Ravi2017",
+            "The file is from another split, or has a wrong name. Get the file again.",
         )  # fmt: skip
     official = IMAGES_A_CLASS * len(CLASSES[split])
     warn_of_part(

@@ -101,8 +101,8 @@ def examples_of(item: Item, _: object, source: Source) -> Iterator[Example]:
 
 
 def read_lists(source: Source) -> dict[str, dict[str, str]]:
-    """Reads the lists, which may be in any folder. Returns a dictionary from the name of the image
-    to its class, for each split.
+    """Reads the lists, which may be in any folder. For each split, returns a dictionary from the
+    name of each image to the class of the image.
 
     Raises:
         MissingArchiveError: If a list is missing.
@@ -118,21 +118,23 @@ def read_lists(source: Source) -> dict[str, dict[str, str]]:
         strange = sorted({*labels[split].values()} - {*CLASSES[split]})
         if strange:
             raise FormatError(
-                members[0], "", f"the class {strange[0]}",
-                f"a class of the split {split} of Ravi2017",
-                "The list is another split, or another list with this name. Get the list again.",
+                members[0], "", f"the list contains the class {strange[0]}",
+                f"only classes of the split {split} of Ravi2017",
+                "The list is from another split, or has a wrong name. Get the list again.",
             )  # fmt: skip
     return labels
 
 
 def _is_list(name: str, file: str) -> bool:
-    """Returns whether a file is a list of Ravi2017. Lists of Vinyals2016 are in another folder."""
+    """Returns whether a file is a list of Ravi2017. Lists of Vinyals2016 are in the folder
+    `vinyals`.
+    """
     *folders, last = name.split("/")
     return last == file and "vinyals" not in folders
 
 
 def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list[Item]]:
-    """Returns the images of each split that the archive contains, sorted by their names.
+    """For each split, returns the images that the archive contains, sorted by name.
 
     Raises:
         MissingArchiveError: If a split has no image.

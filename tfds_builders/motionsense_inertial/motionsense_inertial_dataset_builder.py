@@ -62,10 +62,10 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the trials and channels of the records.
+    """Configuration that sets the trials and channels of the records.
 
     Attributes:
-        activities: Keys of `TRIALS`. The builder reads the trials of these activities.
+        activities: Activities whose trials the builder reads, as keys of `TRIALS`.
         channels: Channels of a record, in this order. Each channel is an element of
             `motionsense.CHANNELS`.
     """
@@ -248,8 +248,8 @@ def repeated(source: Source, recordings: list[Recording]) -> dict[str, str]:
         A mapping from each repeated trial to the first trial with the same bytes.
 
     Raises:
-        ArchiveError: If trials of two people have the same bytes. One of the two labels must be
-            wrong.
+        ArchiveError: If trials of two people have the same bytes, so that one of the two labels
+            must be wrong.
     """
     repeats = Repeats(source.title, "trials", "kept")
     for recording in track(recordings, f"{source.title}: looking for repeated trials"):

@@ -48,7 +48,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the domain that is left out of training.
+    """Configuration that sets the domain that is left out of training.
 
     Attributes:
         held_out: The domain of the split `test`, one of `DOMAINS`.
@@ -162,8 +162,8 @@ def items_of(source: Source) -> list[Item]:
     missing = [domain for domain in DOMAINS if not of_domain(list(items.values()), domain)]
     if missing:
         raise ArchiveError(
-            f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}. "
-            f"It holds {source.first_names}. {_GET}"
+            f"{source.title} holds no images <domain>/<class>/<name> of the domains "
+            f"{', '.join(missing)}. It holds {source.first_names}. {_GET}"
         )
     return sorted(items.values())
 
@@ -173,8 +173,8 @@ def distinct(source: Source, items: list[Item]) -> list[Item]:
     and class.
 
     Raises:
-        ArchiveError: If the same image occurs in two domains or classes. One of the labels must be
-            wrong, and training could use images of the domain that is left out.
+        ArchiveError: If the same image occurs in two domains or classes. One of the two labels must
+            be wrong, and images of the test domain could be in the training data.
         FormatError: If an image cannot be read.
     """
     repeats = Repeats(source.title, "images", "left out")
@@ -194,8 +194,9 @@ def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, l
     """Divides the three training domains into the splits `train` and `validation`.
 
     If the archive contains the official lists, these lists determine the splits. Without these
-    lists, a hash of the names selects a tenth of each class for validation, and a photo and all its
-    sketches are in the same split. The selection does not depend on the domain that is left out.
+    lists, a hash of the names selects a tenth of each class for validation. A photo and all
+    sketches of this photo are in the same split. The selection does not depend on the domain that
+    is left out.
 
     Raises:
         ArchiveError: If only some of the lists exist, or if an image is in no list.
@@ -241,7 +242,7 @@ def _listed(source: Source) -> dict[str, str]:
         for file, label in lists.parse(source.open(member), name=member).labels.items():
             if file.split("/")[:2] != [domain, *CLASSES[label - 1 : label]]:
                 raise FormatError(
-                    member, "", f"{quoted(file)} as class {label}",
+                    member, "", f"the list contains {quoted(file)} as class {label}",
                     f"images of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
                     "Get the list again.",
                 )  # fmt: skip

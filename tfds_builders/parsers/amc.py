@@ -1,8 +1,8 @@
 """Parser of motions in Acclaim's `.amc` files, as VICON writes them (HDM05, Mueller2007).
 
 The header has the lines `:FULLY-SPECIFIED` and `:DEGREES`. Each frame has a line with its number,
-then a line `part value value …` for the root and for each bone that can rotate. These parts have
-the same order in every frame.
+then a line `part value value …` for the root and for each bone that can rotate. The root and the
+bones have the same order in every frame.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Motion:
 
     Attributes:
         values: Array (frames, channels) float64. The columns are `Skeleton.channels`. The position
-            of the root is in the unit of length of the file. All other values are in degrees.
+            of the root is in the file's unit of length. The angles in all other columns are in
+            degrees.
     """
 
     values: np.ndarray
@@ -47,8 +48,8 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
         Motion with at least one frame and only finite values.
 
     Raises:
-        FormatError: If a line does not have the expected form, or if the file does not have the
-            channels of the skeleton. The error names the line or the channels.
+        FormatError: If a line does not have the expected form, or if the channels of the file are
+            not the channels of the skeleton. The error names the line or the channels.
     """
     text = read_text(file, name, comments=True)
     first = _FIRST_FRAME.search(text)
@@ -64,8 +65,9 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     if widths_of_file != widths:
         odd = ", ".join(sorted({part for part, _ in widths_of_file.items() ^ widths.items()})[:5])
         raise FormatError(
-            name, "frame 1", f"other channels for {quoted(odd)}", "the skeleton's channels", _FIX
-        )
+            name, "frame 1", f"the channels differ for {quoted(odd)}", "the skeleton's channels",
+            _FIX,
+        )  # fmt: skip
     values = _values(body.split(), widths_of_file)
     if values is None:
         raise _first_error(body, text[: first.start()].count("\n") + 1, widths_of_file, name)
@@ -109,4 +111,5 @@ def _first_error(body: str, number: int, widths: dict[str, int], name: str) -> F
         if first != part or len(cells) != width or not good:
             expected = f"`{part}` and {width} numbers" if width else f"frame {part}"
             return FormatError(name, f"line {at}", quoted(line), expected, _FIX)
-    return FormatError(name, "", "an incomplete last frame", "all channels of each frame", _FIX)
+    received = "the last frame is incomplete"
+    return FormatError(name, "", received, "all channels of each frame", _FIX)

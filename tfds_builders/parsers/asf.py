@@ -37,8 +37,8 @@ class Bone:
         offset: Vector from the start to the end of the bone at rest, in meters, (3,) float64.
         axis: Rotation of the bone's axes at rest, as angles about x, y and z in degrees, (3,)
             float64.
-        dof: Rotations that are possible for the bone, as elements of `ROTATIONS`. The tuple is
-            empty if the bone is fixed to its parent.
+        dof: Rotations that are possible for the bone, as elements of `ROTATIONS`. `dof` is empty if
+            the bone is fixed to its parent.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Skeleton:
     """Skeleton of one person.
 
     Attributes:
-        meters: Length in meters of one unit of the file. Files with motions of the person have the
-            same unit.
+        meters: Unit of length of the file, in meters. Files with motions of the person have the
+            same unit of length.
         position: Position of the root at rest, in meters, (3,) float64.
         orientation: Rotation of the root at rest, as angles about x, y and z in degrees, (3,)
             float64.
@@ -101,8 +101,8 @@ def parse(file: BinaryIO, *, name: str) -> Skeleton:
 
     Raises:
         FormatError: If a line or a section does not have the expected form, if angles are in
-            radians, or if the order of the rotations is not x, y, z. The error names the line or
-            section.
+            radians, or if the rotations are not in the order x, y and z. The error names the line
+            or section.
     """
     sections = _sections(read_text(file, name, comments=True).split("\n"), name)
     units, root = (_fields(sections[key], f":{key}", name) for key in ("units", "root"))
@@ -111,7 +111,8 @@ def parse(file: BinaryIO, *, name: str) -> Skeleton:
     _expect(root, "axis", ("XYZ",), name)
     (length,) = _numbers(units, "length", 1, name)
     if not 1e-3 < length < 1e3:
-        raise FormatError(name, "section :units", f"a length of {length:g}", "about 0.45", _FIX)
+        received = f"`length` is {length:g}"
+        raise FormatError(name, "section :units", received, "a value of about 0.45", _FIX)
     meters = METERS_PER_INCH / length
     position = np.array(_numbers(root, "position", 3, name))
     orientation = np.array(_numbers(root, "orientation", 3, name))
@@ -128,29 +129,35 @@ def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
         if line.startswith(":"):
             key = words[0][1:].lower()
             if key in sections:
-                raise FormatError(name, f"line {number}", f"a second :{quoted(key)}", "one", _FIX)
+                received = f"the section :{quoted(key)} begins a second time"
+                raise FormatError(name, f"line {number}", received, "each section once", _FIX)
             current = sections[key] = []
         elif words:
             current.append((number, words))
     for key in _SECTIONS:
         if not sections.get(key):
-            raise FormatError(name, "", f"no section :{key}", "a section with lines", _FIX)
+            received = f"the section :{key} is missing or empty"
+            raise FormatError(name, "", received, "a section with lines", _FIX)
     return sections
 
 
 def _fields(lines: Iterable[Line], where: str, name: str) -> dict[str, Line]:
-    """Returns a dictionary of the lines of a section. The key of a line is its first word."""
+    """Returns the lines of a section as a dictionary. The key of a line is the first word of the
+    line.
+    """
     fields: dict[str, Line] = {"": (0, [where])}
     for number, (key, *words) in lines:
         if key in fields:
-            raise FormatError(name, f"line {number}", f"a second {quoted(key)}", "one", _FIX)
+            received = f"the line {quoted(key)} occurs a second time"
+            raise FormatError(name, f"line {number}", received, "one line of this name", _FIX)
         fields[key] = (number, words)
     return fields
 
 
 def _line(fields: dict[str, Line], key: str, name: str) -> Line:
     if key not in fields:
-        raise FormatError(name, fields[""][1][0], f"no `{key}`", "one", _FIX)
+        received = f"the line `{key}` is missing"
+        raise FormatError(name, fields[""][1][0], received, "one line of this name", _FIX)
     return fields[key]
 
 
@@ -184,7 +191,8 @@ def _blocks(lines: list[Line], name: str) -> list[list[Line]]:
         else:
             raise FormatError(name, f"line {number}", quoted(" ".join(words)), "`begin`", _FIX)
     if inside:
-        raise FormatError(name, "section :bonedata", "a bone without end", "`end`", _FIX)
+        received = "the last bone has no end"
+        raise FormatError(name, "section :bonedata", received, "a line `end`", _FIX)
     return blocks
 
 
@@ -211,16 +219,17 @@ def _parents(lines: list[Line], name: str) -> dict[str, str]:
     for number, (parent, *children) in lines:
         for child in children:
             if child == ROOT or child in parents:
-                raise FormatError(
-                    name, f"line {number}", quoted(child), "one parent per bone", _FIX
-                )
+                received = f"the bone {quoted(child)} is the root or already has a parent"
+                raise FormatError(name, f"line {number}", received, "one parent per bone", _FIX)
             parents[child] = parent
     return parents
 
 
 def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tuple[Bone, ...]:
     if sorted(bone.name for bone in bones) != sorted(parents):
-        received = f"{len(bones)} bones in :bonedata, {len(parents)} in :hierarchy"
+        received = (
+            f"the {len(bones)} bones in :bonedata are not the {len(parents)} bones in :hierarchy"
+        )
         raise FormatError(name, "", received, "each bone once in each section", _FIX)
     children: dict[str, list[Bone]] = {}
     for bone in reversed(bones):
@@ -230,6 +239,6 @@ def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tup
         placed.append(waiting.pop())
         waiting += children.get(placed[-1].name, [])
     if len(placed) < len(bones):
-        received = f"{len(bones) - len(placed)} bones without a path to the root"
+        received = f"{len(bones) - len(placed)} bones have no path to the root"
         raise FormatError(name, "section :hierarchy", received, "a path for every bone", _FIX)
     return tuple(placed)

@@ -108,7 +108,7 @@ def _filled_lines(content: bytes, first: int = 1) -> list[tuple[int, str]]:
 
 def _header(lines, at, pattern, expected, name):
     if at == len(lines):
-        raise FormatError(name, "", "the end of the file", expected, _FIX)
+        raise FormatError(name, "", "the file ends early", expected, _FIX)
     number, line = lines[at]
     match = pattern.fullmatch(line.strip())
     if match is None:
@@ -157,7 +157,7 @@ def _by_lines(
             )  # fmt: skip
         rows.append(match.groups())
     if not rows:
-        raise FormatError(name, "", "no samples", "one line per sample", _FIX)
+        raise FormatError(name, "", "the file has no samples", "one line per sample", _FIX)
     # float64 is exact, because times have at most ten digits
     table = np.array(rows, np.float64)  # (T, 4)
     time_us = table[:, 0].astype(np.int64)

@@ -54,28 +54,31 @@ def parse(file: BinaryIO, *, name: str) -> Person:
         and trials are longer than the baseline.
 
     Raises:
-        FormatError: If the file is damaged, or if it is a pickle with other contents.
+        FormatError: If the file is damaged, or if the pickle does not have the expected contents.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or set(content) != {"data", "labels"}:
-        raise FormatError(name, "", "another content", "a dict with `data` and `labels`", _FIX)
+        expected = "a dict with the keys `data` and `labels` and no other keys"
+        raise FormatError(name, "", "the pickle has another content", expected, _FIX)
     data, ratings = (_array(content[key], key, name) for key in ("data", "labels"))
     fits = data.ndim == 3 and len(data) and data.shape[1] == SHAPE[1] and data.shape[2] > BASELINE
     if not fits or ratings.shape != (len(data), len(RATINGS)):
         raise FormatError(
-            name, "", f"`data` of shape {data.shape} and `labels` of shape {ratings.shape}",
+            name, "", f"`data` has the shape {data.shape} and `labels` the shape {ratings.shape}",
             f"the shapes (trials, {SHAPE[1]}, samples) and (trials, {len(RATINGS)})", _FIX,
         )  # fmt: skip
     if ratings.min() < 1 or ratings.max() > 9:
-        received = f"ratings from {ratings.min():g} to {ratings.max():g}"
-        raise FormatError(name, "labels", received, "1 to 9", _FIX)
+        received = f"the ratings are from {ratings.min():g} to {ratings.max():g}"
+        raise FormatError(name, "labels", received, "ratings from 1 to 9", _FIX)
     return Person(data, ratings)
 
 
 def _array(value: object, key: str, name: str) -> np.ndarray:
     if not isinstance(value, PickledArray):
-        raise FormatError(name, key, f"a {type(value).__name__}", "a NumPy array", _FIX)
+        received = f"the value has the type {type(value).__name__}"
+        raise FormatError(name, key, received, "a NumPy array", _FIX)
     array = value.to_numpy("f8", name=name, location=key)
     if not np.isfinite(array).all():
-        raise FormatError(name, key, "NaN or an infinity", "finite numbers", _FIX)
+        received = "the array contains NaN or an infinity"
+        raise FormatError(name, key, received, "finite numbers", _FIX)
     return array

@@ -58,7 +58,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
     text = read_text(file, name)
     lines = text.removesuffix("\n").split("\n")
     if lines == [""]:
-        raise FormatError(name, "", "no frames", "one line per frame", _FIX)
+        raise FormatError(name, "", "the file has no frames", "one line per frame", _FIX)
     table = numbers(lines, _COLUMNS, name=name, first_line=1, separator=None, fix=_FIX)
     check_end(text, name, _FIX)
     event = table[:, _EVENTS]

@@ -56,7 +56,7 @@ class Notes:
         age: Age in years.
         height: Height in meters.
         weight: Weight in kilograms.
-        speed: Walking speed as the file states it. According to the paper, the unit is km/h.
+        speed: Walking speed as the file states it. According to the paper, the speed is in km/h.
         left_steps: First and last sample of each step of the left foot, (S, 2) int32.
         right_steps: First and last sample of each step of the right foot, (S, 2) int32.
     """
@@ -77,17 +77,15 @@ class Notes:
         """Checks that no step ends after the end of the recording.
 
         Raises:
-            FormatError: If a step ends after the end of the recording. The error states the last
-                sample of this step.
+            FormatError: If a step ends after the end of the recording. The error states at which
+                sample the step ends.
         """
         last = max(
             (int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size),
             default=0,
         )
         if last > length:
-            raise FormatError(
-                name, "", f"a step that ends at sample {last}", f"at most {length}", _FIX
-            )
+            raise FormatError(name, "", f"a step ends at sample {last}", f"at most {length}", _FIX)
 
 
 def parse(file: BinaryIO, *, name: str) -> Signal:
@@ -112,7 +110,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         )
     lines = body.removesuffix("\n").split("\n")
     if lines == [""]:
-        raise FormatError(name, "", "no samples", "one line per sample", _FIX)
+        raise FormatError(name, "", "the file has no samples", "one line per sample", _FIX)
     table = numbers(lines, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
     check_end(text, name, _FIX)
     return Signal(table)
@@ -123,21 +121,26 @@ def parse_notes(file: BinaryIO, *, name: str) -> Notes:
 
     Args:
         file: The open file.
-        name: Name of the file. The subject and the trial in this name must be the same as in the
-            notes.
+        name: Name of the file. The subject and the trial in the name must be equal to the subject
+            and the trial in the notes.
 
     Returns:
         The notes.
 
     Raises:
-        FormatError: If a value is missing or impossible. The error names the key of the value.
+        FormatError: If a value is missing or impossible. The error states the JSON key of the
+            value.
     """
     notes = _object(read_text(file, name), name)
     subject, trial = (_whole(notes, key, name) for key in ("Subject", "Trial"))
     stem = name.rsplit("/", 1)[-1].removesuffix(".json")
     if stem != f"{subject}-{trial}":
         raise FormatError(
-            name, "", f"Subject {subject} and Trial {trial}", "the numbers in the file name", _FIX
+            name,
+            "",
+            f"the file states Subject {subject} and Trial {trial}",
+            "the numbers in the file name",
+            _FIX,
         )
     return Notes(
         subject=subject,
@@ -159,7 +162,8 @@ def _object(text: str, name: str) -> dict:
         notes = json.loads(text)
     except (ValueError, RecursionError) as error:
         message = re.sub(r"\s+", " ", str(error))
-        raise FormatError(name, "", f"no JSON ({message[:80]})", "a JSON object", _FIX) from None
+        received = f"the file is not JSON ({message[:80]})"
+        raise FormatError(name, "", received, "a JSON object", _FIX) from None
     if not isinstance(notes, dict):
         raise FormatError(name, "", quoted(notes), "a JSON object", _FIX)
     return notes
@@ -167,7 +171,7 @@ def _object(text: str, name: str) -> dict:
 
 def _value(notes: dict, key: str, name: str):
     if key not in notes:
-        raise FormatError(name, f"key {key}", "no such key", "a value", _FIX)
+        raise FormatError(name, f"key {key}", "the key does not exist", "a value", _FIX)
     return notes[key]
 
 

@@ -101,7 +101,7 @@ def _check_order(time_ms: np.ndarray, name: str) -> None:
     if backward.size:
         row = int(backward[0]) + 1
         step = time_ms[row - 1] - time_ms[row]
-        received = f"a time {step} ms before the time of the previous line"
+        received = f"the time is {step} ms before the time of the previous line"
         raise FormatError(name, f"line {row + 1}", received, "times that do not decrease", _FIX)
 
 
@@ -114,6 +114,6 @@ def _check_unit(sequence: np.ndarray, name: str) -> None:
     typical = float(np.median(np.linalg.norm(sequence.astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:
         raise FormatError(
-            name, "", f"a median acceleration of {typical:.2g}", "about 9.8 m/s^2",
+            name, "", f"the median acceleration is {typical:.2g} m/s^2", "about 9.8 m/s^2",
             "The values are in g or from another sensor. Use the file in the folder DATASET.",
         )  # fmt: skip

@@ -66,7 +66,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         expected = f"the columns {','.join(COLUMNS)} in any order"
         raise FormatError(name, "line 1", quoted(head), expected, _FIX)
     if not table:
-        raise FormatError(name, "", "no samples", "one line per sample", _FIX)
+        raise FormatError(name, "", "the file has no samples", "one line per sample", _FIX)
     if columns[-1] in (*_INTEGERS, *_KEPT):
         check_end(content, name, _FIX)
     values = _numbers(table, columns)
@@ -117,9 +117,9 @@ def _first_error(lines: list[str], columns: list[str], name: str) -> FormatError
     for number, line in enumerate(lines, 2):
         cells = line.split(",")
         if len(cells) != len(columns):
-            received, expected = f"{len(cells)} values", f"{len(columns)} values"
+            received, expected = f"the line has {len(cells)} values", f"{len(columns)} values"
             return FormatError(name, f"line {number}", received, expected, _FIX)
         for cell in cells:
             if not is_number(cell) and cell != "NaN":
                 return FormatError(name, f"line {number}", quoted(cell), "a number or NaN", _FIX)
-    return FormatError(name, "", "numbers that cannot be read", "a table of numbers", _FIX)
+    return FormatError(name, "", "the numbers cannot be read", "a table of numbers", _FIX)

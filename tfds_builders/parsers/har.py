@@ -80,7 +80,7 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
         most: Largest allowed number.
 
     Returns:
-        The numbers. There is at least one number, and all numbers are from 1 to `most`.
+        At least one number. All numbers are from 1 to `most`.
 
     Raises:
         FormatError: If a line is not a whole number from 1 to `most`. The error names the line.

@@ -33,8 +33,8 @@ def read(path: str | os.PathLike) -> np.ndarray:
         An array with the shape that the file states, in the byte order of the machine.
 
     Raises:
-        FormatError: If the file is not an IDX file, is shorter or longer than its header states,
-            has no numbers, or has more than 1 GiB of numbers.
+        FormatError: If the file is not an IDX file, if it is shorter or longer than its header
+            states, if it has no numbers, or if it has more than 1 GiB of numbers.
         OSError: If the file cannot be read.
     """
     path = pathlib.Path(path)
@@ -50,25 +50,28 @@ def read(path: str | os.PathLike) -> np.ndarray:
 def _array(file, name):
     head = file.read(4)
     if len(head) != 4 or head[:2] != b"\0\0" or head[2] not in _TYPES or not head[3]:
-        raise FormatError(name, "byte 0", f"0x{head.hex()}", "the magic number of IDX", _FIX)
+        received = f"the file begins with 0x{head.hex()}"
+        raise FormatError(name, "byte 0", received, "the magic number of IDX", _FIX)
     axes = head[3]
     if axes > _MOST_AXES:
-        raise FormatError(name, "byte 3", f"{axes} axes", f"at most {_MOST_AXES}", _FIX)
+        received = f"the array has {axes} axes"
+        raise FormatError(name, "byte 3", received, f"at most {_MOST_AXES}", _FIX)
     sizes = file.read(4 * axes)
     if len(sizes) != 4 * axes:
-        raise FormatError(name, "byte 4", f"{len(sizes)} bytes", f"sizes of {axes} axes", _FIX)
+        received = f"the file ends after {len(sizes)} bytes of sizes"
+        raise FormatError(name, "byte 4", received, f"sizes of {axes} axes", _FIX)
     shape = struct.unpack(f">{axes}I", sizes)
     dtype = np.dtype(_TYPES[head[2]])
     expected = math.prod(shape) * dtype.itemsize
     if not 0 < expected <= _LARGEST:
         expected = "at least one number and at most 1 GiB of numbers"
-        raise FormatError(name, "byte 4", f"sizes {shape}", expected, _FIX)
+        raise FormatError(name, "byte 4", f"the array has the shape {shape}", expected, _FIX)
     data = bytearray()
     # The loop reads in chunks, because the header may state many more bytes than the file has.
     while len(data) <= expected and (chunk := file.read(_CHUNK)):
         data += chunk
     if len(data) != expected:
         more = "more than " if len(data) > expected else ""
-        received = f"{more}{min(len(data), expected):,} bytes"
+        received = f"the array has {more}{min(len(data), expected):,} bytes"
         raise FormatError(name, "", received, f"{expected:,} for the shape {shape}", _FIX)
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))

@@ -51,14 +51,15 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
         The image.
 
     Raises:
-        FormatError: If the image is damaged or has another format, size or color model.
+        FormatError: If the image is damaged, or if it has an unexpected format, size or color
+            model.
     """
     expected = f"a {' or '.join(KINDS)} image of {side} x {side} pixels"
     with _opened(file, name, expected) as image:
         warnings.simplefilter("error")
         if image.size != (side, side) or image.mode not in _MODES:
             width, height = image.size
-            received = f"{width} x {height} pixels, {image.mode}"
+            received = f"the image has {width} x {height} pixels and the color mode {image.mode}"
             raise FormatError(name, "", received, f"{expected}, RGB or gray", _FIX)
         return DecodedImage(np.array(image.convert("RGB")), image.format)
 
@@ -79,8 +80,8 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
         Pixels of shape (side, side, 3), uint8. A gray image has three equal channels.
 
     Raises:
-        FormatError: If the image is damaged, has another format or color model, or has more than
-            `MOST_PIXELS` pixels.
+        FormatError: If the image is damaged, if it has an unexpected format or color model, or if
+            it has more than `MOST_PIXELS` pixels.
     """
     from PIL import Image
 
@@ -88,7 +89,7 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
     with _opened(file, name, expected) as image:
         if math.prod(image.size) > MOST_PIXELS or image.mode not in (*_MODES, "CMYK"):
             width, height = image.size
-            received = f"{width} x {height} pixels, {image.mode}"
+            received = f"the image has {width} x {height} pixels and the color mode {image.mode}"
             raise FormatError(name, "", received, f"{expected}, RGB, CMYK or gray", _FIX)
         return np.array(image.convert("RGB").resize((side, side), Image.Resampling.BOX))
 

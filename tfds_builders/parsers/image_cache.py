@@ -1,5 +1,5 @@
-"""Parser for pickles of mini-ImageNet. A pickle contains all images of one split, and lists for
-each class the indices of its images.
+"""Parser for pickles of mini-ImageNet. A pickle contains all images of one split, and the indices
+of the images of each class.
 
 The content of a pickle is `{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1,
 ...], ...}}`. The parser does not run code from the pickle.
@@ -26,7 +26,7 @@ class Cache:
     """Images of a split and their classes.
 
     Attributes:
-        images: Read-only images of shape (N, side, side, 3), uint8. N is at least 1.
+        images: At least one read-only image, shape (N, side, side, 3), uint8.
         places: Mapping from the WordNet id of each class to the indices of its images. Each image
             has one class.
     """
@@ -47,14 +47,16 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
         The images and their classes.
 
     Raises:
-        FormatError: If `common.unpickle` refuses the pickle, if keys, types or shapes are not as
-            expected, or if an image has no class or two classes.
+        FormatError: If `common.unpickle` refuses the pickle, if a key, type or shape is unexpected,
+            or if an image has no class or two classes.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or content.keys() != _KEYS:
-        is_dict = isinstance(content, dict)
-        received = f"the keys {quoted([*content])}" if is_dict else quoted(type(content))
-        raise FormatError(name, "", received, f"a dict with {' and '.join(sorted(_KEYS))}", _FIX)
+        received = f"the content is {quoted(type(content))}"
+        if isinstance(content, dict):
+            received = f"the dict has the keys {quoted([*content])}"
+        expected = f"a dict with the keys {' and '.join(sorted(_KEYS))}"
+        raise FormatError(name, "", received, expected, _FIX)
     images = _images(content["image_data"], side, name)
     return Cache(images, _places(content["class_dict"], len(images), name))
 
@@ -62,10 +64,11 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
 def _images(value: object, side: int, name: str) -> np.ndarray:
     location, expected = "key image_data", f"an array (N, {side}, {side}, 3) of type u1"
     if not isinstance(value, PickledArray):
-        raise FormatError(name, location, quoted(type(value)), expected, _FIX)
+        raise FormatError(name, location, f"the value is {quoted(type(value))}", expected, _FIX)
     images = value.to_numpy("u1", name=name, location=location)
     if images.shape[1:] != (side, side, 3) or not len(images):
-        raise FormatError(name, location, f"the shape {images.shape}", expected, _FIX)
+        received = f"the array has the shape {images.shape}"
+        raise FormatError(name, location, received, expected, _FIX)
     return images
 
 
@@ -77,7 +80,8 @@ def _places(value: object, count: int, name: str) -> dict[str, tuple[int, ...]]:
     places = sorted(place for places_of_class in value.values() for place in places_of_class)
     if places != list(range(count)):
         expected = f"each index from 0 to {count - 1:,} once"
-        raise FormatError(name, location, f"{len(places):,} indices", expected, _FIX)
+        received = f"the classes have {len(places):,} indices"
+        raise FormatError(name, location, received, expected, _FIX)
     return {wnid: tuple(places_of_class) for wnid, places_of_class in value.items()}
 
 

@@ -48,5 +48,5 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         labels[match[1]] = int(match[2])
     if not labels:
-        raise FormatError(name, "", "no lines", "one image per line", _FIX)
+        raise FormatError(name, "", "the file has no lines", "one image per line", _FIX)
     return Listing(labels)

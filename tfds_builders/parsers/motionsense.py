@@ -145,11 +145,11 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
     for number, line in enumerate(lines, 2):
         code, weight, height, age, gender = _whole_numbers(line, number, name)
         if code in by_code:
-            expected = "each person once"
-            raise FormatError(name, f"line {number}", f"person {code} again", expected, _FIX)
+            received = f"person {code} occurs again"
+            raise FormatError(name, f"line {number}", received, "each person once", _FIX)
         by_code[code] = Person(weight, height, age, SEXES[gender])
     if not by_code:
-        raise FormatError(name, "", "no people", "one line per person", _FIX)
+        raise FormatError(name, "", "the file names no people", "one line per person", _FIX)
     return People(by_code)
 
 
@@ -157,7 +157,8 @@ def _whole_numbers(line: str, number: int, name: str) -> list[int]:
     cells = [cell.strip() for cell in line.split(",")]
     if len(cells) != len(_COLUMNS):
         expected = f"{len(_COLUMNS)} values"
-        raise FormatError(name, f"line {number}", f"{len(cells)} values", expected, _FIX)
+        received = f"the line has {len(cells)} values"
+        raise FormatError(name, f"line {number}", received, expected, _FIX)
     for column, cell in zip(_COLUMNS, cells, strict=True):
         least, most = _LEAST[column], _MOST[column]
         if not _WHOLE.fullmatch(cell) or not least <= int(cell) <= most:

@@ -39,33 +39,36 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
         The array, in the byte order of the machine.
 
     Raises:
-        FormatError: If the file is damaged or has another format, if it contains objects or no
-            numbers, or if the type of its numbers is not in `kinds`.
+        FormatError: If the file is damaged or is not a `.npy` file, if it contains objects, if it
+            contains no numbers, or if the type of its numbers is not in `kinds`.
     """
     data = file.read()
     size = _LENGTH.get(data[6]) if data.startswith(_MAGIC) and len(data) > 7 else None
     if size is None:
-        raise FormatError(name, "byte 0", quoted(data[:16]), "a .npy file of version 1 or 2", _FIX)
+        received = f"the file begins with {quoted(data[:16])}"
+        raise FormatError(name, "byte 0", received, "a .npy file of version 1 or 2", _FIX)
     start = 8 + struct.calcsize(size)
     if len(data) < start:
-        raise FormatError(name, "byte 8", "the end of the file", "a header", _FIX)
+        raise FormatError(name, "byte 8", "the file ends here", "a header", _FIX)
     end = start + struct.unpack_from(size, data, 8)[0]
     match = _HEADER.fullmatch(data[start:end].decode("latin-1"))
     if match is None:
-        raise FormatError(name, f"byte {start}", quoted(data[start:end]), "NumPy's header", _FIX)
+        received = f"the header is {quoted(data[start:end])}"
+        raise FormatError(name, f"byte {start}", received, "a header as NumPy writes it", _FIX)
     kind, is_fortran, sizes = match.groups()
     if kind[1:] not in kinds:
-        expected = f"numbers of {', '.join(sorted(kinds))}"
-        raise FormatError(name, f"byte {start}", f"numbers of {kind}", expected, _FIX)
+        expected = f"one of the types {', '.join(sorted(kinds))}"
+        received = f"the numbers have the type {kind}"
+        raise FormatError(name, f"byte {start}", received, expected, _FIX)
     shape, dtype = tuple(int(number) for number in re.findall(r"\d+", sizes)), np.dtype(kind)
     expected = math.prod(shape) * dtype.itemsize
     if 0 in shape:
-        received = f"the shape {shape}"
+        received = f"the array has the shape {shape}"
         raise FormatError(name, f"byte {start}", received, "at least one number", _FIX)
     if len(data) - end != expected:
         raise FormatError(
-            name, f"byte {end}", f"{max(0, len(data) - end):,} bytes of numbers",
-            f"{expected:,} for the shape {shape}", _FIX,
+            name, f"byte {end}", f"the file has {max(0, len(data) - end):,} bytes of numbers",
+            f"{expected:,} bytes for the shape {shape}", _FIX,
         )  # fmt: skip
     order = "F" if is_fortran == "True" else "C"
     values = np.frombuffer(data, dtype, offset=end).reshape(shape, order=order)

@@ -1,8 +1,8 @@
 """Parser of the mini-ImageNet lists of Ravi2017. A list has a header, then lines such as
 `n0153282900000005.jpg,n01532829`.
 
-The name of an image consists of the WordNet id of its class and a running number. In ImageNet, the
-image has another name.
+The name of an image consists of the WordNet id of its class and a running number. The names in the
+list differ from the names of the images in ImageNet.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ class Listing:
     """A list of images.
 
     Attributes:
-        labels: Mapping from each image to its class, in the order of the file. There is at least
-            one image.
+        labels: Non-empty mapping from each image to its class, in the order of the file.
     """
 
     labels: dict[str, str]
@@ -55,5 +54,6 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         labels[match[1]] = match[3]
     if not labels:
-        raise FormatError(name, "", "no lines", "one image per line", _FIX)
+        expected = "one image per line below the header"
+        raise FormatError(name, "", "the file has no images", expected, _FIX)
     return Listing(labels)

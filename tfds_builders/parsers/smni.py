@@ -83,7 +83,8 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
     """
     content = read_ascii(file, name)
     if not has_samples(content):
-        raise EmptyTrialError(name, "", "no samples", "256 per channel", "Leave the trial out.")
+        received = "the trial has no samples"
+        raise EmptyTrialError(name, "", received, "256 per channel", "Leave the trial out.")
     check_end(content, name, _FIX)
     content = content.removesuffix(b"\n")
     head = content.split(b"\n", _HEADER)[:_HEADER]
@@ -94,7 +95,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
     count, length = int(count), content.count(b"\n") + 1
     if length != _HEADER + count * (SAMPLES + 1) or count == 0:
         expected = f"{_HEADER} + {count} x {SAMPLES + 1}, as the header states"
-        raise FormatError(name, "", f"{length} lines", expected, _FIX)
+        raise FormatError(name, "", f"the file has {length} lines", expected, _FIX)
     channels, sequence = _by_columns(content, count, trial) or _by_lines(
         content.decode().split("\n"), count, trial, name
     )
@@ -109,7 +110,7 @@ def has_samples(content: bytes) -> bool:
 def _line(lines, at, pattern, expected, name, index=None):
     match = pattern.fullmatch(lines[at].strip()) if at < len(lines) else None
     if match is None or (index is not None and match[2] != str(index)):
-        received = quoted(lines[at]) if at < len(lines) else "the end of the file"
+        received = quoted(lines[at]) if at < len(lines) else "the file ends early"
         raise FormatError(name, f"line {at + 1}", received, expected, _FIX)
     return match.groups()
 
@@ -157,7 +158,7 @@ def _by_lines(
         for index, start in enumerate(starts)
     )
     if len(set(channels)) != len(channels):
-        raise FormatError(name, "", "an electrode twice", "each electrode once", _FIX)
+        raise FormatError(name, "", "an electrode occurs twice", "each electrode once", _FIX)
     sequence = np.empty((SAMPLES, count), np.float32)
     for column, (channel, start) in enumerate(zip(channels, starts, strict=True)):
         words = " ".join(lines[start + 1 : start + block]).split()
@@ -192,5 +193,5 @@ def _first_error(lines: list[str], start: int, trial: str, channel: str, name: s
                 name, location, quoted(line), f"`{trial} {channel} {sample} microvolts`", _FIX
             )
     return FormatError(
-        name, f"line {start + 1}", "lines out of order", "256 samples in order", _FIX
+        name, f"line {start + 1}", "the samples are not in order", "256 samples in order", _FIX
     )

@@ -127,9 +127,8 @@ def parse(file: BinaryIO, *, name: str) -> Run:
         Run with at least one sample and only finite values.
 
     Raises:
-        FormatError: If the header is not the expected header, if a line does not consist of six
-            numbers, a time and an activity, if times decrease, or if the accelerations are not in
-            m/s^2.
+        FormatError: If the header is not the expected header, if a line is not six numbers followed
+            by a time and an activity, if times decrease, or if the accelerations are not in m/s^2.
     """
     body = _body(file, name, _HEADER)
     run = _by_arrow(body)
@@ -175,7 +174,7 @@ def _check_order(time_ms: np.ndarray, name: str) -> None:
     if backward.size:
         row = int(backward[0]) + 1
         step = time_ms[row - 1] - time_ms[row]
-        received = f"a time {step} ms before the time of the previous line"
+        received = f"the time is {step} ms before the time of the previous line"
         raise FormatError(name, f"line {row + 2}", received, "times that do not decrease", _FIX)
 
 
@@ -239,7 +238,8 @@ def _body(file: BinaryIO, name: str, header: str) -> bytes:
     if first.decode() != header:
         raise FormatError(name, "line 1", quoted(first), f"the header {header}", _FIX)
     if not body:
-        raise FormatError(name, "", "only a header", "at least one line below it", _FIX)
+        expected = "at least one line below the header"
+        raise FormatError(name, "", "the file has only a header", expected, _FIX)
     check_end(content, name, _FIX)
     return body
 
@@ -255,7 +255,8 @@ def _rows(file: BinaryIO, name: str, header: str, seen: dict, pattern: str):
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         if cells[0] in seen:
             expected = "one line for each id"
-            raise FormatError(name, f"line {number}", f"{cells[0]} again", expected, _FIX)
+            received = f"the id {cells[0]} occurs again"
+            raise FormatError(name, f"line {number}", received, expected, _FIX)
         yield number, cells
 
 
@@ -264,6 +265,6 @@ def _check_unit(sequence: np.ndarray, name: str) -> None:
     typical = float(np.median(np.linalg.norm(sequence[:, :3].astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:
         raise FormatError(
-            name, "", f"a median acceleration of {typical:.2g}", "about 9.8 m/s^2",
+            name, "", f"the median acceleration is {typical:.2g} m/s^2", "about 9.8 m/s^2",
             "The values are in g or do not include gravity. Use the file of the archive.",
         )  # fmt: skip

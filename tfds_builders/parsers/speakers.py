@@ -37,8 +37,8 @@ class Table:
     """Table of speakers.
 
     Attributes:
-        speakers: Mapping from the id of each speaker, such as `id10001`, to the speaker. There is
-            at least one speaker. `gender` is a value of `GENDERS`, and `part` is one of `PARTS`.
+        speakers: Non-empty mapping from the id of each speaker, such as `id10001`, to the speaker.
+            `gender` is a value of `GENDERS`, and `part` is one of `PARTS`.
     """
 
     speakers: dict[str, Speaker]
@@ -75,7 +75,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         speakers[cells[0]] = speaker
     if not speakers:
-        raise FormatError(name, "", "no speakers", "one line per speaker", _FIX)
+        raise FormatError(name, "", "the file has no speakers", "one line per speaker", _FIX)
     return Table(speakers)
 
 

@@ -34,7 +34,7 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
         file: The open file.
         name: Name of the file, for error messages.
         comments: Whether lines that begin with `#` are comments. Comments may have any encoding.
-            The function replaces them by empty lines.
+            The function replaces comments by empty lines.
 
     Raises:
         FormatError: If the text contains a NUL byte or a byte that is not ASCII, for example
@@ -46,7 +46,7 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
     if not data.isascii() or b"\0" in data:
         at = next(i for i, byte in enumerate(data) if byte > 127 or byte == 0)
         raise FormatError(
-            name, f"byte {at}", f"the byte 0x{data[at]:02x}", "plain ASCII text",
+            name, f"byte {at}", f"the file contains the byte 0x{data[at]:02x}", "plain ASCII text",
             "The file is damaged or saved in another encoding. Unpack it again from the archive.",
         )  # fmt: skip
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
@@ -72,7 +72,7 @@ def check_end(text: str | bytes, name: str, fix: str) -> None:
         line = text.count("\n") + 1
         last = text[text.rfind("\n") + 1 :]
         raise FormatError(
-            name, f"line {line}", f"{quoted(last[-40:])} and no more", "a line end", fix
+            name, f"line {line}", f"the file ends with {quoted(last[-40:])}", "a line end", fix
         )
 
 
@@ -97,9 +97,9 @@ def read_columns(
         separator: The character between two columns.
 
     Returns:
-        Dictionary from the names of the columns to the columns. None if a line has another number
-        of columns, or if a value does not have the type of its column. `nan` and `inf` are valid
-        floats.
+        Dictionary from the names of the columns to the columns. None if a line does not have one
+        value per column, or if a value does not have the type of its column. `nan` and `inf` are
+        valid floats.
     """
     arrow_types = {
         name: pyarrow.string() if dtype is str else pyarrow.from_numpy_dtype(dtype)
@@ -136,7 +136,8 @@ def numbers(
         The numbers as float32, shape (lines, columns).
 
     Raises:
-        FormatError: If a line has another number of columns, or if a value is not a finite number.
+        FormatError: If a line does not have `columns` columns, or if a value is not a finite
+            number.
     """
     table = _by_arrow(lines, columns, separator)
     if table is None:
@@ -189,10 +190,10 @@ def _first_error(lines, columns, name, first_line, separator, fix) -> FormatErro
     for number, line in enumerate(lines, first_line):
         cells = [cell.strip() for cell in line.split(separator)]
         if len(cells) != columns:
-            return FormatError(
-                name, f"line {number}", f"{len(cells)} values", f"{columns} values", fix
-            )
+            received = f"the line has {len(cells)} values"
+            return FormatError(name, f"line {number}", received, f"{columns} values", fix)
         for cell in cells:
             if not is_number(cell):
                 return FormatError(name, f"line {number}", quoted(cell), "a finite number", fix)
-    return FormatError(name, "", "numbers that cannot be read", "a table of finite numbers", fix)
+    received = "the numbers cannot be read"
+    return FormatError(name, "", received, "a table of finite numbers", fix)

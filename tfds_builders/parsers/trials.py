@@ -27,8 +27,8 @@ class Trials:
     """List of trials.
 
     Attributes:
-        is_same: For each trial, whether both utterances are from the same speaker. There is at
-            least one trial.
+        is_same: For each trial, whether both utterances are from the same speaker. The list
+            contains at least one trial.
         first: First utterance of each trial, such as `id10270/x6uYqmx31kE/00001`.
         second: Second utterance of each trial.
     """
@@ -49,16 +49,16 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
     Args:
         file: The open file.
         name: Name of the file, for error messages.
-        ids: Mapping from the name of each person to the id of the person. The mapping is used only
-            for older copies of the lists.
+        ids: Mapping from the name of each person to the id of the person. `ids` is used only for
+            older copies of the lists.
 
     Returns:
         The trials, in the order of the file.
 
     Raises:
         FormatError: If a line does not have the expected form, if it has a name that is not in
-            `ids`, or if its label is wrong: 0 for the same speaker, or 1 for two speakers. The
-            error names the line.
+            `ids`, or if its label is wrong. A wrong label is 0 for two recordings of one speaker,
+            or 1 for recordings of two speakers. The error names the line.
     """
     are_same, first, second = [], [], []
     for number, line in enumerate(read_text(file, name).splitlines(), 1):
@@ -79,7 +79,7 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
         first.append(pair[0])
         second.append(pair[1])
     if not are_same:
-        raise FormatError(name, "", "no lines", "one trial per line", _FIX)
+        raise FormatError(name, "", "the file has no lines", "one trial per line", _FIX)
     return Trials(tuple(are_same), tuple(first), tuple(second))
 
 

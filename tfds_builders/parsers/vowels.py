@@ -3,9 +3,9 @@
 The parser reads the files `ae.train` and `ae.test` from UCI, and `.ts` files. In the files from
 UCI, each line is a frame of 12 numbers separated by spaces. A block of frames is an utterance. Each
 block ends with an empty line or with a line of twelve `1.0`, which is never a frame. The file does
-not name the speakers, because the order of the blocks determines them. In `.ts` files, each line is
-an utterance. The line consists of 12 channels and the number of the speaker, separated by `:`. The
-values of a channel are separated by `,`.
+not name the speakers. The order of the blocks determines the speaker of each block. In `.ts` files,
+each line is an utterance. The line consists of 12 channels and the number of the speaker, separated
+by `:`. The values of a channel are separated by `,`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Utterances:
         sequences: LPC cepstrum coefficients of each utterance, (T, 12) float32. A new frame begins
             every 6.4 ms.
         speakers: Speaker of each utterance, from 1 to 9. The value is None for files from UCI,
-            because they do not name the speakers.
+            because these files do not name the speakers.
     """
 
     sequences: tuple[np.ndarray, ...]
@@ -62,7 +62,8 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
     first = next((line.strip() for line in lines if line.strip() and line[0] != "%"), "")
     if first.lower().startswith("@relation"):
         raise FormatError(
-            name, "line 1", "an ARFF file with padded utterances", "an unpadded .ts or ae.* file",
+            name, "line 1", "the file is an ARFF file with padded utterances",
+            "an unpadded .ts or ae.* file",
             "Padding changes the distribution of the values. Use the other archive.",
         )  # fmt: skip
     part = _parse_ts(lines, name) if first[:1] in ("#", "@") else _parse_blocks(lines, name)
@@ -98,8 +99,9 @@ def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[i
     """
     if count != sum(sizes):
         raise FormatError(
-            name, "", f"{count} utterances", f"{sum(sizes)} (9 speakers: {tuple(sizes)})", _FIX
-        )
+            name, "", f"the file has {count} utterances",
+            f"{sum(sizes)} (9 speakers: {tuple(sizes)})", _FIX,
+        )  # fmt: skip
     return tuple(itertools.chain.from_iterable([s] * n for s, n in enumerate(sizes, 1)))
 
 
@@ -117,17 +119,17 @@ def _parse_blocks(lines: list[str], name: str) -> Utterances:
         previous = number
     sequences = tuple(table[block] for block in blocks if block)
     if not sequences:
-        raise FormatError(name, "", "no frames", "blocks of frames", _FIX)
+        raise FormatError(name, "", "the file has no frames", "blocks of frames", _FIX)
     return Utterances(sequences, None)
 
 
 def _parse_ts(lines: list[str], name: str) -> Utterances:
     marks = [number for number, line in enumerate(lines, 1) if line.strip().lower() == "@data"]
     if len(marks) != 1:
-        raise FormatError(name, "", f"{len(marks)} lines @data", "one", _FIX)
+        raise FormatError(name, "", f"the file has {len(marks)} lines @data", "one line", _FIX)
     if any(line.strip().lower().split() == ["@equallength", "true"] for line in lines[: marks[0]]):
         raise FormatError(
-            name, "", "@equalLength true", "@equalLength false",
+            name, "", "the file states @equalLength true", "@equalLength false",
             "The utterances were padded or cut to one length. Use a file with unequal lengths.",
         )  # fmt: skip
     rows = [
@@ -137,7 +139,8 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
     ]
     pairs = [_utterance(line.strip(), number, name) for number, line in rows]
     if not pairs:
-        raise FormatError(name, "", "no utterances", "one utterance per line below @data", _FIX)
+        expected = "one utterance per line below @data"
+        raise FormatError(name, "", "the file has no utterances", expected, _FIX)
     sequences, speakers = zip(*pairs, strict=True)
     return Utterances(tuple(sequences), tuple(speakers))
 
@@ -145,16 +148,18 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
 def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
     *channels, speaker = line.split(":")
     if len(channels) != CHANNELS:
-        raise FormatError(name, f"line {number}", f"{len(channels)} channels", f"{CHANNELS}", _FIX)
+        received, expected = f"the line has {len(channels)} channels", f"{CHANNELS} channels"
+        raise FormatError(name, f"line {number}", received, expected, _FIX)
     if speaker not in map(str, range(1, SPEAKERS + 1)):
-        raise FormatError(name, f"line {number}", f"the speaker {quoted(speaker)}", "1 to 9", _FIX)
+        received, expected = f"the speaker is {quoted(speaker)}", "a number from 1 to 9"
+        raise FormatError(name, f"line {number}", received, expected, _FIX)
     lengths = {channel.count(",") + 1 for channel in channels}
     if len(lengths) != 1 or max(lengths) > _LONGEST:
         raise FormatError(
             name,
             f"line {number}",
-            f"channels of {sorted(lengths)[:5]} values",
-            "equally many, at most 1000",
+            f"the channels have {', '.join(map(str, sorted(lengths)[:5]))} values",
+            f"the same number of values in each channel, at most {_LONGEST}",
             _FIX,
         )
     table = numbers(channels, lengths.pop(), name=name, first_line=number, separator=",", fix=_FIX)
@@ -163,5 +168,6 @@ def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
 
 def _table(lines: list[str], first: int, name: str, separator: str | None) -> np.ndarray:
     if not lines:
-        raise FormatError(name, "", "no frames", "blocks of lines with 12 numbers", _FIX)
+        expected = "blocks of lines with 12 numbers"
+        raise FormatError(name, "", "the file has no frames", expected, _FIX)
     return numbers(lines, CHANNELS, name=name, first_line=first, separator=separator, fix=_FIX)

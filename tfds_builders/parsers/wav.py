@@ -24,8 +24,7 @@ class Sound:
     """An audio recording.
 
     Attributes:
-        samples: Samples, shape (time, channels), int16. There is at least one sample and one
-            channel.
+        samples: Samples, shape (time, channels), int16. The array is not empty.
         rate_hz: Samples per second.
     """
 
@@ -44,8 +43,8 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
         The recording with all samples that the header states.
 
     Raises:
-        FormatError: If the file is not a WAVE file with 16 bit PCM samples, is incomplete, or has
-            no samples.
+        FormatError: If the file is not a WAVE file with 16 bit PCM samples, if it is incomplete, or
+            if it has no samples.
     """
     try:
         with wave.open(file) as sound:
@@ -56,9 +55,9 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
         received = quoted(str(error) or "an incomplete file")
         raise FormatError(name, "", received, "a RIFF/WAVE file with 16 bit PCM", _FIX) from error
     if width != _BYTES:
-        raise FormatError(name, "", f"{8 * width} bit samples", "16 bit PCM", _FIX)
+        raise FormatError(name, "", f"the samples have {8 * width} bits", "16 bit PCM", _FIX)
     if rate == 0 or frames == 0 or len(data) != frames * channels * _BYTES:
-        received = f"{len(data):,} bytes of samples at {rate:,} Hz"
+        received = f"the file has {len(data):,} bytes of samples at {rate:,} Hz"
         stated = frames * channels * _BYTES
         expected = f"{stated:,} bytes, as the header states, and at least one sample"
         raise FormatError(name, "", received, expected, _FIX)

@@ -3,9 +3,9 @@ a file of 16-bit samples.
 
 The header file `NAME.hea` begins with the line `name signals rate samples` for the record. For each
 signal, a line `file 16 gain(baseline)/unit resolution zero first checksum block description`
-follows. Comments such as `#Age:75.0` are at the end. The other file has the interleaved samples of
-all signals in little-endian order. The value of a sample, in the unit of its signal, is (sample -
-baseline) / gain. The sample -32768 means a missing value.
+follows. Comments such as `#Age:75.0` are at the end. The file of samples has the interleaved
+samples of all signals in little-endian order. The value of a sample, in the unit of its signal, is
+(sample - baseline) / gain. The sample -32768 means a missing value.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Header:
         record: Name of the record.
         rate_hz: Samples per second.
         samples: Number of samples of each signal.
-        file: Name of the file with the samples. This file is in the same folder as the header.
+        file: Name of the file with the samples, which is in the same folder as the header.
         signals: The signals, in the order of the interleaved samples.
-        notes: Mapping from keys to values, from the comments of the form `#key:value`. The keys are
-            in lower case.
+        notes: Keys and values of the comments that have the form `#key:value`. The keys are in
+            lower case.
     """
 
     record: str
@@ -77,8 +77,8 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
         Header with at least one signal, at least one sample and positive gains.
 
     Raises:
-        FormatError: If a line does not have the expected form, or if the record has several
-            segments, several files, or a format that is not 16. The error names the line.
+        FormatError: If a line does not have the expected form, if the record has several segments
+            or several files, or if its format is not 16. The error names the line.
     """
     lines = [(n, line.strip()) for n, line in enumerate(read_text(file, name).split("\n"), 1)]
     notes = dict(_note(line) for _, line in lines if line.startswith("#") and ":" in line)
@@ -89,11 +89,12 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
         expected = "`name signals rate samples` of one segment, with numbers above 0"
         raise FormatError(name, f"line {number}", quoted(first), expected, _FIX)
     if len(lines) - 1 != int(match[2]):
-        received = f"{len(lines) - 1} lines of signals"
+        received = f"the header has {len(lines) - 1} lines of signals"
         raise FormatError(name, "", received, f"{match[2]}, as line {number} states", _FIX)
     files, signals = zip(*(_signal(*line, name) for line in lines[1:]), strict=True)
     if len(set(files)) > 1:
-        raise FormatError(name, "", f"{len(set(files))} files of samples", "one", _FIX)
+        received = f"the header names {len(set(files))} files of samples"
+        raise FormatError(name, "", received, "one file", _FIX)
     return Header(match[1], float(match[3]), int(match[4]), files[0], signals, notes)
 
 
@@ -111,7 +112,7 @@ def _signal(number: int, line: str, name: str) -> tuple[str, Signal]:
     gain = float(gain) or DEFAULT_GAIN
     if not _GAINS[0] <= gain <= _GAINS[1]:
         expected = f"a gain of {_GAINS[0]:g} to {_GAINS[1]:g}"
-        raise FormatError(name, f"line {number}", f"the gain {gain:g}", expected, _FIX)
+        raise FormatError(name, f"line {number}", f"the gain is {gain:g}", expected, _FIX)
     return file, Signal(title, unit or "mV", gain, int(zero if baseline is None else baseline))
 
 
@@ -124,12 +125,13 @@ def check_bytes(size: int, header: Header, *, name: str) -> None:
         name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If the file is shorter or longer. The error states both numbers of bytes.
+        FormatError: If `size` is not the size that follows from the header. The error states both
+            sizes.
     """
     expected = 2 * header.samples * len(header.signals)
     if size != expected:
         raise FormatError(
-            name, "", f"{size:,} bytes", f"{expected:,}, as its header states",
+            name, "", f"the file has {size:,} bytes", f"{expected:,}, as its header states",
             "The download seems to be incomplete. Get the file again from PhysioNet.",
         )  # fmt: skip
 

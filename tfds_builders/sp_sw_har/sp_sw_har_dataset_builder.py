@@ -54,7 +54,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the times of the samples.
+    """Configuration that sets the times of the samples.
 
     Attributes:
         rate_hz: Samples per second after resampling. The rate must be a divisor of 1,000. If None,
@@ -261,8 +261,8 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
 
 
 def _absent(recording: Recording, tables: Tables) -> str | None:
-    """Returns a text that states what is missing in the tables for a recording, or None if nothing
-    is missing.
+    """If the tables lack a row for a recording, returns a text that states what is missing. Returns
+    None if nothing is missing.
     """
     if recording.subject not in tables.people:
         return f"{recording.member} is a run of {recording.subject}, who is not in {PEOPLE_TABLE}"
@@ -270,7 +270,10 @@ def _absent(recording: Recording, tables: Tables) -> str | None:
         return f"{recording.member} has a run that is not in {RUNS_TABLE}"
     runs = tables.people[recording.subject].runs
     if int(recording.run) > runs:
-        return f"{PEOPLE_TABLE} states {runs} runs of this person, but there is {recording.member}"
+        return (
+            f"{PEOPLE_TABLE} states {runs} runs of this person, but the archive holds "
+            f"{recording.member}"
+        )
     return None
 
 
@@ -279,8 +282,8 @@ def placed_runs(source: Source, recordings: list[Recording], repeats: Repeats) -
     day. Runs, sittings and days are numbered separately for each person and device.
 
     Raises:
-        ArchiveError: If recordings of two people have the same samples. One of the two labels must
-            be wrong.
+        ArchiveError: If recordings of two people have the same samples, so that one of the two
+            labels must be wrong.
         FormatError: If a run cannot be read.
     """
     starts: dict[tuple[str, str], dict[str, int]] = {}

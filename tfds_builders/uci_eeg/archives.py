@@ -58,8 +58,8 @@ TEST_OF_LARGE = _wanted("SMNI_CMI_TEST", "SMNI_CMI_TEST.tar.gz")
 
 
 def usable_people(source: Source) -> dict[str, list[str]]:
-    """Returns the files of each person who has enough non-empty trials. Logs the ids of all other
-    people.
+    """Returns the files of each person who has enough non-empty trials. Logs the ids of people who
+    have too few trials.
 
     Returns:
         A mapping from each subject to the paths of the subject's trial files or archives.
@@ -71,7 +71,7 @@ def usable_people(source: Source) -> dict[str, list[str]]:
     people = members_of(source)
     counts = {}
     for subject, members in track(
-        list(people.items()), f"{source.title}: looking for empty trials, people"
+        list(people.items()), f"{source.title}: looking for empty trials per person"
     ):
         seen: dict[str, str] = {}
         counts[subject] = 0

@@ -34,13 +34,13 @@ GROUPS = {"a": "alcoholic", "c": "control"}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the archive and the contents of a record.
+    """Configuration that sets the archive and the contents of a record.
 
     Attributes:
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
         jitter: Amount that is added to the diagonal of covariance matrices, as a fraction of the
-            mean variance. None for configs with sequences.
+            mean variance. The value is None if the records have sequences.
     """
 
     archive: str = ""
@@ -49,8 +49,8 @@ class Config(tfds.core.BuilderConfig):
 
 
 def _both(archive: str, people: int, description: str) -> list[Config]:
-    """Returns the two configs of an archive. The first config has sequences, and the second config
-    has their covariance matrices.
+    """Returns the two configs of an archive. The records of the first config are sequences. The
+    records of the second config are the covariance matrices of these sequences.
     """
     return [
         Config(name=archive, description=description, archive=archive, people=people),
@@ -165,7 +165,7 @@ def examples_of(
 
     Args:
         recording: Tuple of the person and the name of the split.
-        repeats: Object that compares the trials. The object raises an error if two people or two
+        repeats: Object that finds equal trials. The object raises an error if two people or two
             splits have the same trial.
         sources: The archives.
         jitter: See `Config`.
@@ -193,16 +193,16 @@ def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
     number.
 
     Raises:
-        FormatError: If the header names another person, or if an electrode is missing.
+        FormatError: If the subject in the header is not `subject`, or if an electrode is missing.
     """
     if trial.subject != subject:
         raise FormatError(
-            name, "line 1", f"the subject {trial.subject}", subject, "Unpack the archive again."
+            name, "line 1", f"the subject is {trial.subject}", subject, "Unpack the archive again."
         )
     if set(trial.channels) != set(smni.CHANNELS):
         odd = sorted(set(trial.channels) ^ set(smni.CHANNELS))
         raise FormatError(
-            name, "", f"{len(trial.channels)} electrodes with a difference in {', '.join(odd[:5])}",
+            name, "", f"the {len(trial.channels)} electrodes differ in {', '.join(odd[:5])}",
             "the 64 electrodes of the data set", "Unpack the archive again.",
         )  # fmt: skip
     columns = [trial.channels.index(channel) for channel in smni.CHANNELS]

@@ -13,7 +13,7 @@ def runs(sequence: np.ndarray, *owners: np.ndarray) -> list[np.ndarray]:
     Args:
         sequence: Windows in the order of the file, shape (windows, time, channels).
         owners: Arrays of shape (windows,) with properties of the windows, such as person and
-            activity. All windows of a run have equal properties.
+            activity. The windows of a run do not differ in these properties.
 
     Returns:
         The indices of the windows of each run, in order. In a run, the second half of each window

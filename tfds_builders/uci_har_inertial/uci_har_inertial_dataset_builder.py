@@ -47,7 +47,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which sets the contents of a record.
+    """Configuration that sets the contents of a record.
 
     Attributes:
         joins: Whether the builder joins consecutive windows into one record, in which each sample
@@ -94,7 +94,7 @@ class Builder(RecordingsBuilder):
         ),
         Config(
             name="joined",
-            description="Overlapping windows joined into records that have each sample once.",
+            description="Records that join overlapping windows and contain each sample once.",
             joins=True,
         ),
     ]
@@ -213,8 +213,8 @@ def repeated(source: Source, parts: dict[str, Part]) -> dict[str, str]:
         A mapping from each repeated window to the first window with the same samples.
 
     Raises:
-        ArchiveError: If windows of two people have the same samples. One of the two labels must be
-            wrong.
+        ArchiveError: If windows of two people have the same samples, so that one of the two labels
+            must be wrong.
     """
     repeats = Repeats(source.title, "windows", "kept")
     for part in parts.values():

@@ -74,8 +74,8 @@ def read_speakers(source: Source, corpus: str) -> dict[str, speakers.Speaker]:
 
 
 def read_trials(source: Source, file: str) -> trials.Trials:
-    """Reads a list of trials. If `vox1_meta.csv` exists, the function looks up names of people in
-    it.
+    """Reads a list of trials. If the table `vox1_meta.csv` exists, the function looks up names of
+    people in this table.
 
     Raises:
         FormatError: See `parsers.trials` and `parsers.speakers`.

@@ -117,8 +117,8 @@ def _refuse(source: Source) -> None:
     """Raises an error for an archive that contains no recording."""
     if any(name.endswith(".m4a") for name in source.names):
         raise ArchiveError(
-            f"{source.title} holds .m4a files, expected .wav files. Unpack it, convert the "
-            f"recordings with ffmpeg ({_CONVERT}), and try again."
+            f"{source.title} holds .m4a files, but .wav files are expected. Unpack the archive, "
+            f"convert the recordings with ffmpeg ({_CONVERT}), and try again."
         )
     names = source.first_names
     raise ArchiveError(

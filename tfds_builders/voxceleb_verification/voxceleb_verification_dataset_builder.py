@@ -45,10 +45,11 @@ UTTERANCES = {"vox1": 153_516, "vox2": 1_128_246}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Configuration, which selects the recordings of a corpus or a list of trials.
+    """Configuration that selects the recordings of a corpus or a list of trials.
 
     Attributes:
-        corpus: `"vox1"` or `"vox2"` selects recordings. `""` selects a list of trials.
+        corpus: Corpus of the recordings, `"vox1"` or `"vox2"`. If `corpus` is `""`, the config
+            reads a list of trials.
     """
 
     corpus: str = ""
@@ -153,7 +154,7 @@ class Builder(RecordingsBuilder):
         absent = [split for split, ids in subjects.items() if not ids]
         if absent:
             log.warning(
-                "%s: no speaker of these splits, which are left out: %s.",
+                "%s: no speaker of the splits %s, so these splits are left out.",
                 self.name, " and ".join(absent),
             )  # fmt: skip
         subjects = {split: sorted(ids) for split, ids in subjects.items() if ids}

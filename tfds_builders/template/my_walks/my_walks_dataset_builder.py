@@ -1,4 +1,4 @@
-"""Template of a builder, for recordings of people who walk with a phone."""
+"""Template of a builder. The data set has recordings of people who walk with a phone."""
 
 from __future__ import annotations
 
