@@ -1,5 +1,5 @@
-"""Measures how well models recognize people by their eye movements during other films. The people
-were not used in training.
+"""Measures how well models recognize people by their eye movements, if enrolled windows and probes
+are from different films. The people were not used in training.
 
 The film strongly influences eye movements. Therefore each window is compared only with windows from
 other films.
@@ -62,10 +62,10 @@ def trials_over_folds(windows, distances):
 
     Args:
         windows: Windows of all people.
-        distances: One function per fold that computes the distances between all recordings of a
-            list, with a model that was not trained on the people of the fold. The distances are
-            divided by the `measure.distance_unit` of the people outside the fold, so that all folds
-            share one threshold.
+        distances: One function per fold, which computes the distances between all recordings of a
+            list. The model that computes the distances was not trained on the people of the fold.
+            The distances are divided by the `measure.distance_unit` of the people outside the fold,
+            so that all folds can share one threshold.
     """
     return trials.concatenate([trials_of(*fold) for fold in _of_folds(windows, distances)])
 
@@ -73,9 +73,8 @@ def trials_over_folds(windows, distances):
 def over_folds(windows, distances):
     """Measures the trials of all folds, see `trials_over_folds`.
 
-    The figures follow the protocol of Abdelwahab2019. Each person has one recording per film, the
-    first window of the film. The figures of the protocol leave out people who watched fewer than
-    six films.
+    The figures follow the protocol of Abdelwahab2019. In this protocol, only the first window of
+    each film is used, and people who watched fewer than six films are left out.
     """
     parts = [
         measure.Measurement(figures(*fold), trials_of(*fold))
@@ -96,8 +95,8 @@ def figures(distances, people):
 
 
 def _of_folds(windows, distances):
-    """Yields a pair for each fold. The pair consists of the distances between the windows of the
-    people in the fold, and these people.
+    """Yields a pair for each fold. The first element contains the distances between the windows of
+    the fold, and the second element is the people in the fold.
     """
     for fold, between in zip(groups(windows), distances, strict=True):
         tested = windows.select(fold)

@@ -9,8 +9,8 @@ from keras_dml.layers import Covariance, ReEig
 
 
 def log_euclidean(model, signals, floor=None):
-    """Computes log-Euclidean distances between the covariances at the input of a covariance
-    network.
+    """Computes log-Euclidean distances between the covariances that a covariance network takes as
+    input.
 
     Args:
         model: A model that takes recordings and contains a layer `Covariance` and a later layer

@@ -34,8 +34,9 @@ def calibrate(similarity, scale, shift):
 def with_fused(similarity, cosine):
     """Returns the scores of trials by name, with two fused scores first.
 
-    One fused score is the sum of the similarity and the cosine, as in Table 3 of Monteiro2020. The
-    other fused score is the mean of the similarity and the cosine after scaling to [0, 1].
+    The first fused score is the sum of the similarity and the cosine, as in Table 3 of
+    Monteiro2020. For the second fused score, the similarity and the cosine are scaled to [0, 1] and
+    averaged.
     """
     return {
         "fused": evaluation.fuse(similarity, cosine),

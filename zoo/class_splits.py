@@ -42,9 +42,9 @@ class Split:
 
     Attributes:
         name: Name of the split.
-        trained: Class ids on which the encoder is trained. Splits that are trained on the same ids
-            share an encoder.
-        old: Class ids of the classifier before classes are added.
+        trained: Class ids on which the encoder is trained. If two splits have the same ids here,
+            they share an encoder.
+        old: Class ids that the classifier knows before classes are added.
         new: Class ids that are added.
     """
 

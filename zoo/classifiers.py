@@ -45,8 +45,8 @@ def batches(
         per_class: Number of images per class in a batch.
         seed: Seed of the random draws.
         vary: Augmentation, `vary(batch, rng) -> batch`.
-        **classes: Arguments `groups` and `mixed` of `EpisodeSampler`, which choose the classes of a
-            batch.
+        **classes: Arguments `groups` and `mixed` of `EpisodeSampler`. They determine how the
+            classes of a batch are chosen.
     """
     return EpisodeSampler(
         x,
@@ -65,8 +65,8 @@ def softmax(encoder, classes: int, hidden: int) -> PrototypicalClassifier:
     """Builds the control, a classifier with a hidden layer and a softmax. Prototypes and similarity
     are compared with this control.
 
-    The hidden layer has the same slope and dropout as a similarity. Only the auxiliary term of the
-    loss trains the softmax.
+    The hidden layer has the same slope and dropout as a similarity. The softmax is trained only by
+    the auxiliary term of the loss.
 
     Args:
         encoder: A `keras.Model` that computes vectors.

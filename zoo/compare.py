@@ -129,7 +129,9 @@ def _eer(scores, genuine):
 
 
 def figure(folders, caption):
-    """Plots the error curve of each method over all trials, averaged over its seeds."""
+    """Plots one error curve per method, from all trials. The curve is the mean over the seeds of
+    the method.
+    """
     results = {}
     for label, runs in folders.items():
         trials = [np.load(out / measure.TRIALS) for out in runs]

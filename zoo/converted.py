@@ -27,7 +27,10 @@ def check(path: pathlib.Path, sha256: str) -> None:
     """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != sha256:
-        raise typer.BadParameter(f"{path} has SHA-256 {digest}; expected {sha256}.")
+        raise typer.BadParameter(
+            f"{path} has the SHA-256 digest {digest}, but {sha256} is expected. Use the published "
+            "file."
+        )
 
 
 def keep(out: pathlib.Path, state: Mapping[str, Any], **original: np.ndarray) -> None:

@@ -32,8 +32,8 @@ def cut(time_ms, sequence, activity):
         activity: Shape `(time,)`.
 
     Returns:
-        `(time_ms, acceleration)`. The times start at 0, and each removed turn takes one time step.
-        The acceleration has shape `(steps, 3)`.
+        `(time_ms, acceleration)`. The times start at 0. A removed turn leaves a gap of one time
+        step. The acceleration has shape `(steps, 3)`.
     """
     rows = np.flatnonzero(np.asarray(activity) == _WALKING)
     steps = np.diff(np.asarray(time_ms)[rows])

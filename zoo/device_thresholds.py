@@ -40,8 +40,8 @@ def rows(model, everybody, over_folds, folds):
         folds: Models of a cross-validation. Each model was trained without the people in its fold.
 
     Returns:
-        Dictionaries like the ones that `pooled.thresholds` returns, with the name of the distance
-        under the key `distance`.
+        Dictionaries as from `pooled.thresholds`, with an additional key `distance` that contains
+        the name of the distance.
     """
     trials = over_folds([between(fold) for fold in folds]).trials
     unit = float(measure.distance_unit(between(model), everybody))

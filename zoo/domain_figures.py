@@ -1,8 +1,8 @@
 """Computes and draws accuracies on domains that were left out of the training.
 
-The argument `answers` of the functions is a dictionary `{(method, domain, seed): right}`. The array
-`right` contains one boolean for each image of the domain. The boolean says whether a network that
-was trained without the domain classifies the image correctly.
+The functions take an argument `answers`, a dictionary with the keys `(method, domain, seed)`. Each
+value is an array with one boolean for each image of the domain. The boolean says whether a network
+that was trained without the domain classifies the image correctly.
 """
 
 import pathlib
@@ -34,7 +34,8 @@ def table(answers: Right, methods: Sequence[str]) -> dict[str, list[Any]]:
         methods: Names of the methods.
 
     Returns:
-        Columns `left_out`, `method`, `accuracy`, `stderr` (over the seeds) and `seeds`.
+        Table with the columns `left_out`, `method`, `accuracy`, `stderr` and `seeds`. The column
+        `stderr` contains the standard error over the seeds.
     """
     columns = {"left_out": [], "method": [], "accuracy": [], "stderr": [], "seeds": []}
     for domain in (*domains.DOMAINS, AVERAGE):
@@ -79,8 +80,8 @@ def rows(answers: Right, methods: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def gain(answers: Right, first: str, second: str) -> dict[str, Any]:
-    """Returns a row with the mean difference between the accuracies of two methods, paired by seeds
-    and by images.
+    """Returns a row with the mean difference between the accuracies of two methods. The methods are
+    compared on the same seeds and images.
 
     The row contains a standard error over seeds and an interval over images.
     """
@@ -118,7 +119,7 @@ def accuracies(answers: Right, method: str, domain: str) -> list[float]:
 
 
 def over_images(answers: Right, method: str, domain: str) -> Answers:
-    """Joins the answers of all seeds and groups them by image."""
+    """Joins the `answers` of all seeds and groups them by image."""
     seeds = _seeds(answers)
     right = _concatenate(answers, method, domain, seeds)
     groups = np.tile(np.arange(len(right) // len(seeds)), len(seeds))

@@ -57,7 +57,9 @@ class DomainImages:
         return tuple(np.flatnonzero(part) for part in parts)
 
     def counts(self) -> dict[str, int]:
-        """Returns the numbers of all images, of training images and of validation images."""
+        """Returns three numbers: how many images there are, how many are for training, and how many
+        are for validation.
+        """
         train, validation, _ = self.without()
         return {
             "images": len(self.labels),
@@ -68,13 +70,15 @@ class DomainImages:
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of the lower and the upper part of a network. The first array of each attribute is
-    computed from the centers of the images, and each further array from one augmented copy of all
-    images.
+    """Outputs of the lower and the upper part of a network. Each attribute is a list of arrays. The
+    first array is computed from the centers of the images. Each further array is computed from
+    another augmented copy of all images.
 
     Attributes:
-        maps: Outputs of the lower part, arrays of shape `(images, ...)`, float16, on disk.
-        features: Outputs of the upper part, arrays of shape `(images, features)`, float32.
+        maps: Outputs of the lower part of the network, arrays of shape `(images, ...)`, float16, on
+            disk.
+        features: Outputs of the upper part of the network, arrays of shape `(images, features)`,
+            float32.
     """
 
     maps: list[np.ndarray]
@@ -138,7 +142,7 @@ def outputs(
     for copy in range(copies + 1):
         maps, features = (folder / f"{kind}_{copy}.npy" for kind in ("maps", "features"))
         if not (maps.exists() and features.exists()):
-            print(f"copy {copy} of {copies} of the images", file=sys.stderr, flush=True)
+            print(f"images: copy {copy} of {copies}", file=sys.stderr, flush=True)
             rng = np.random.default_rng((COPY_SEED, copy)) if copy else None
             _write((maps, features), (lower, upper), images, rng)
         result.maps.append(np.load(maps, mmap_mode="r"))
@@ -214,9 +218,9 @@ def leave_one_out(
         run: `zoo.recipe.Run`.
         seeds: Number of seeds, starting at the seed of the run.
         heads: Dictionary from names to pairs `(method, head)`.
-        train: Function that takes settings, a dictionary with `domain`, `method`, `seed` and
-            `steps`. The function returns a dictionary with `minutes` and `test`. The entry `test`
-            contains for each head a list of booleans, which say whether each image is classified
+        train: Function that trains one network. It takes a dictionary with `domain`, `method`,
+            `seed` and `steps`, and returns a dictionary with `minutes` and `test`. The entry `test`
+            contains one list of booleans per head. A boolean says whether an image is classified
             correctly.
 
     Returns:

@@ -29,10 +29,11 @@ def groups(everybody):
 
 
 def cross_validate(run, everybody, grid, train):
-    """Measures the people of each fold with an encoder that was not trained on them.
+    """Measures how well an encoder recognizes the people of each fold. The encoder was not trained
+    on these people.
 
     The settings for a fold are chosen on another fold, by the highest AUC over the pairs of
-    recordings. The encoders with which settings are chosen are trained on neither of the two folds.
+    recordings. For this choice, encoders are trained without the two folds.
 
     Args:
         run: `zoo.recipe.Run`. Each training uses a subfolder of the run.
@@ -70,7 +71,7 @@ def over_folds(everybody, distances):
         everybody: `keras_dml.training.People` with all people.
         distances: One function per fold that computes the distances between all recordings of a
             list. The distances are divided by the `unit` of the people outside of the fold, so that
-            all folds share one threshold.
+            all folds can share one threshold.
     """
     return measure.combine_folds(
         [
@@ -82,7 +83,7 @@ def over_folds(everybody, distances):
 
 def measured(between, known, tested):
     """Measures the tested people by the distances between their recordings. The distances are
-    divided by the `measure.distance_unit` of the known people, on whom the method was trained.
+    divided by the `measure.distance_unit` of the people on whom the method was trained.
     """
     distances = between(tested.signals) / measure.distance_unit(between, known)
     return measure.measure_people(distances, tested.halves())

@@ -10,7 +10,8 @@ The command `read` writes the weights to an `.npz` file, in an environment with 
     .venv-torch/bin/python -m zoo.efficientnet_lite0 read build/lite0.npz
     python -m zoo.efficientnet_lite0 convert build/lite0.npz build/efficientnet_lite0.weights.h5
 
-The packages, and the weights by the TensorFlow team, are under the Apache license 2.0.
+The packages are under the Apache license 2.0. The weights are by the TensorFlow team and have the
+same license.
 """
 
 import pathlib
@@ -104,7 +105,8 @@ def take(model, weights: Mapping[str, np.ndarray]) -> None:
             used.add(f"{name}.weight")
         layer.set_weights(values)
     if weights.keys() - used:
-        raise ValueError(f"No layer takes {sorted(weights.keys() - used)}.")
+        left = sorted(weights.keys() - used)
+        raise ValueError(f"The network has no layer for the weights {left}.")
 
 
 def original_name(name: str) -> str:

@@ -21,11 +21,12 @@ from keras_dml.training.own import cross_validation
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
 CARRIED = (
-    "The thresholds are measured with the models of the cross-validation. The distances of each "
-    "model are divided by the median distance that the model computes between two training {unit}. "
-    "For the published file, each threshold is multiplied by the median distance that the file "
-    "computes between two training {unit}. FAR and TAR are measured in the cross-validation. "
-    "Before you use a threshold, calibrate it on {unit} that were not used to train the file."
+    "The thresholds are measured with the models of the cross-validation. These models measure "
+    "distances on different scales. Therefore the distances of each model are divided by its "
+    "median distance between two training {unit}. For the published file, each threshold is "
+    "multiplied by the median distance of this file between two training {unit}. FAR and TAR are "
+    "measured in the cross-validation. Before you use a threshold, calibrate it on {unit} outside "
+    "the training data of the file."
 )
 
 
@@ -44,10 +45,9 @@ class Evidence:
             `keras_dml.training.pooled.thresholds`.
         on_device: Function that measures the card's `device_thresholds`. Default: None, if the
             exported files compute the same distance as the model.
-        unit: Function that returns `(unit, offset)`: the unit of the published file's distances,
-            and the offset of these distances from 0. The function is needed if the thresholds are
-            measured with the models of a cross-validation and converted for the published file.
-            Default: None.
+        unit: Function that returns the scale and the offset of the distances that the published
+            file computes. The function is needed to convert thresholds that were measured with the
+            models of a cross-validation. Default: None.
         figures: Function that returns the card's `figures`. Default: None, if the figures cannot be
             computed from the published files.
     """
@@ -143,8 +143,8 @@ def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Mode
     Args:
         folder: Folder of the model in the zoo.
         kind: `FOLDS` or `CONTROLS`.
-        models: Dictionary `{name: model}`. The order of the folds must be the alphabetical order of
-            the names.
+        models: Dictionary `{name: model}`. The models of folds must be in the alphabetical order of
+            their names.
     """
     place = folder / kind
     place.mkdir(parents=True, exist_ok=True)

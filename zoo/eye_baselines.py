@@ -113,7 +113,8 @@ def by_fold(closed_form, windows, everybody=None):
     Args:
         closed_form: `quantile_distance` or another function with the same arguments and result.
         windows: Windows of the tested people.
-        everybody: Windows of all people to whom the closed form can be fitted. Default: `windows`.
+        everybody: Windows of all people. The closed form is fitted to those people who are outside
+            of the fold. Default: `windows`.
     """
     everybody = windows if everybody is None else everybody
     return [closed_form(everybody.without(fold)) for fold in across_films.groups(windows)]
@@ -149,8 +150,8 @@ def trials(closed_form, windows, everybody=None):
 
 
 def of_one_eye():
-    """Computes trials on GazeCom. Returns `{name: (window in seconds, Trials)}`, where `name` says
-    which channels, rate and method were used.
+    """Computes trials on GazeCom. Returns `{name: (window in seconds, Trials)}`. Each `name`
+    consists of the channels, the rate and the method.
     """
     results = {}
     for blocks in (1, 2, 4, 8):
@@ -175,8 +176,8 @@ def of_one_eye():
 
 
 def of_both_eyes():
-    """Computes trials of the people of DIEM who watched several films. The result has the same form
-    as in `of_one_eye`.
+    """Computes trials of the people of DIEM who watched several films. Returns the same data
+    structure as `of_one_eye`.
     """
     watchers = eyes.both_eyes()
     everybody = watchers.windows(eyes.BOTH_WINDOW)

@@ -4,9 +4,9 @@ GazeCom contains recordings of one eye at 250 Hz. Fast, small movements distingu
 GazeCom across films. At a quarter of the sampling rate much of the accuracy remains, and at 31 Hz
 little remains. DIEM contains recordings of both eyes at 30 Hz, in pixels of a screen at an unknown
 distance. The people in DIEM are distinguished by the size of their pupils and the relative position
-of the two eyes. If GazeCom was resampled to 30 Hz, the fast movements would be lost. If DIEM was
-resampled to 250 Hz, most values would be interpolated. Therefore each data set is read at its own
-rate and needs its own encoder.
+of the two eyes. Resampling GazeCom to 30 Hz would remove the fast movements. Resampling DIEM to 250
+Hz would interpolate most values. Therefore each data set is read at its own rate and needs its own
+encoder.
 """
 
 import numpy as np
@@ -121,10 +121,10 @@ def binocular(sequence, event):
             and the second column is positive while the tracker sees the right eye.
 
     Returns:
-        Array `(time - 1, 10)`, float32. For each eye the array contains the velocities in pixels
-        per second, the logarithm of the pupil's size in thousands of the tracker's units, and a
-        channel that is 1 while the tracker sees the eye. The last two channels are the position of
-        the left eye's gaze minus the position of the right eye's gaze, in pixels.
+        Array `(time - 1, 10)`, float32. Each eye has four channels: two velocities in pixels per
+        second, the logarithm of the pupil's size in thousands of the tracker's units, and a channel
+        that is 1 while the tracker sees the eye. The last two channels are the position of the left
+        eye's gaze minus the position of the right eye's gaze, in pixels.
     """
     eyes, gazes = [], []
     for eye in range(2):
@@ -141,7 +141,8 @@ def binocular(sequence, event):
 
 
 def of_eye(signals, eye):
-    """Returns the recordings of `both_eyes` as if the tracker had not seen the other eye.
+    """Keeps one eye in the recordings of `both_eyes`. The recordings look as if the tracker had not
+    seen the other eye.
 
     Args:
         signals: List of arrays `(time, 10)`.

@@ -77,8 +77,8 @@ def mirrored(walkers):
 
 
 def left_feet(walkers):
-    """Returns the recordings of left feet in `both_feet`. Statistics of these recordings normalize
-    the channels.
+    """Returns the recordings of left feet in `both_feet`. These recordings determine how the
+    channels are normalized.
     """
     return walkers.take([not subject.endswith(RIGHT) for subject in walkers.subjects])
 
@@ -88,7 +88,7 @@ def log_euclidean(recordings):
     covariance.
 
     Args:
-        recordings: Recordings whose statistics normalize the channels.
+        recordings: Recordings that determine how the channels are normalized.
     """
     normalization = layers.ChannelNormalization()
     normalization.adapt(recordings)

@@ -35,8 +35,8 @@ def describe(described, recordings):
 
     Args:
         described: Entry `input` of the card.
-        recordings: Training recordings. The length of the shortest recording is the number of steps
-            on which the gate judges the magnitude of a recording.
+        recordings: Training recordings. The gate judges the magnitude of a recording on a number of
+            steps, which is the length of the shortest training recording.
 
     Returns:
         A dictionary, or None if the gate would refuse more than 1 % of the training recordings.

@@ -1,5 +1,5 @@
 """Reads MNIST, CIFAR-10 and Omniglot as arrays. If the folder of the recordings contains the files,
-the files are read from this folder. Otherwise TensorFlow Datasets downloads the files.
+the files are read from this folder. If not, TensorFlow Datasets downloads them.
 
 ```
 <folder>/                                        named by zoo/recordings.py
@@ -96,8 +96,8 @@ def mnist(split: str) -> tuple[np.ndarray, np.ndarray]:
     labels = idx.read(_existing_file(folder, f"{_MNIST[split]}-labels-idx1-ubyte"))
     if images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
         raise ArchiveError(
-            f"{folder} has images of shape {images.shape} and labels of shape {labels.shape}; "
-            f"expected (n, 28, 28) and (n,). {_GET}"
+            f"{folder} has images of shape {images.shape} and labels of shape {labels.shape}. "
+            f"The shapes (n, 28, 28) and (n,) are expected. {_GET}"
         )
     return _unit(images[..., None]), labels.astype(np.int32)
 
@@ -138,13 +138,15 @@ def omniglot(split: str, size: int = 28) -> Drawings:
             of pixels.
 
     Raises:
-        ValueError: If `split` is neither `"train"` nor `"test"`, or `size` is not in 1..105.
+        ValueError: If `split` is neither `"train"` nor `"test"`, or if `size` is not from 1 to 105.
         ArchiveError: If the folder of the recordings has a subfolder `omniglot/` that does not
             contain the split.
         FormatError: If a drawing in the folder is damaged.
     """
     if not 1 <= size <= _OFFICIAL_SIZE:
-        raise ValueError(f"Received size={size!r}; `size` must be in 1..{_OFFICIAL_SIZE} pixels.")
+        raise ValueError(
+            f"Received size={size!r}. `size` must be from 1 to {_OFFICIAL_SIZE} pixels."
+        )
     folder = _folder("omniglot", split)
     if folder is None:
         columns = _omniglot_from_tfds(split, size)
@@ -158,7 +160,7 @@ def omniglot(split: str, size: int = 28) -> Drawings:
 
 def _folder(name, split):
     if split not in SPLITS:
-        raise ValueError(f"Received split={split!r}; `split` must be one of {SPLITS}.")
+        raise ValueError(f"Received split={split!r}. `split` must be one of {SPLITS}.")
     root = recordings.data_dir()
     return root / name if root is not None and (root / name).is_dir() else None
 
@@ -172,11 +174,11 @@ def _existing_file(folder, stem):
         if path.is_file():
             return path
     names = ", ".join(sorted(child.name for child in folder.iterdir())) or "nothing"
-    raise ArchiveError(f"{folder} holds no {stem} or {stem}.gz; it holds {names}. {_GET}")
+    raise ArchiveError(f"{folder} holds no {stem} or {stem}.gz. It holds {names}. {_GET}")
 
 
 def _cached(name, source, read, fields):
-    """Calls `read` and returns its columns. The columns are cached in one `.npz` file per
+    """Returns the columns that `read` returns. The columns are cached in one `.npz` file per
     archive.
     """
     path = CACHE / f"{name}_{fingerprint(source)[:12]}.npz"
@@ -200,8 +202,8 @@ def _cifar10(source: Source, split):
     unknown = {kind for _, kind in photos} - set(CIFAR10_CLASSES)
     if not photos or unknown:
         raise ArchiveError(
-            f"{source.title} holds {len(photos)} images {split}/<class>/NNNN.jpg, unknown classes: "
-            f"{', '.join(sorted(unknown)) or 'none'}. Expected CIFAR-10. {_GET}"
+            f"{source.title} holds {len(photos)} images {split}/<class>/NNNN.jpg. Unknown classes: "
+            f"{', '.join(sorted(unknown)) or 'none'}. The images of CIFAR-10 are expected. {_GET}"
         )
     images = [image.parse(source.open(name), name=name, side=32).pixels for name, _ in photos]
     labels = [CIFAR10_CLASSES.index(kind) for _, kind in photos]
@@ -212,7 +214,8 @@ def _cifar10_batches(source, names):
     data = b"".join(source.read(name) for name in names)
     if len(data) % 3073:
         raise ArchiveError(
-            f"{source.title}: batches of {len(data)} bytes, not a multiple of 3,073. {_GET}"
+            f"{source.title} holds batches of {len(data)} bytes, which is not a multiple of 3,073. "
+            f"{_GET}"
         )
     rows = np.frombuffer(data, np.uint8).reshape(-1, 3073)
     images = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
@@ -225,7 +228,7 @@ def _omniglot(source: Source, size):
     drawings = sorted((int(m[2]), int(m[3]), m[1], name) for m, name in matches if m)
     if not drawings:
         raise ArchiveError(
-            f"{source.title} holds no <alphabet>/characterNN/NNNN_NN.png; it holds "
+            f"{source.title} holds no <alphabet>/characterNN/NNNN_NN.png. It holds "
             f"{', '.join(source.names[:5]) or 'nothing'}. {_GET}"
         )
     numbers, drawers, alphabets, names = zip(*drawings, strict=True)

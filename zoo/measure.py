@@ -30,7 +30,7 @@ def main(names: Names):
 def _line(baseline):
     rows = ", ".join(f"{row['metric']} {row['value']:.4f}" for row in baseline["rows"])
     low, high = baseline["difference"]["ci95"]
-    return f"  {baseline['name']}: {rows}; the model minus this {low:+.4f} to {high:+.4f}"
+    return f"  {baseline['name']}: {rows}; the model minus this method: {low:+.4f} to {high:+.4f}"
 
 
 if __name__ == "__main__":

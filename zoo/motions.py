@@ -42,7 +42,7 @@ def over_actors(every, distances):
         every: `keras_dml.training.People` with all clips.
         distances: One function per actor that computes the distances between all clips of a list.
             The distances of an actor are divided by the `measure.distance_unit` of the other
-            actors' clips, so that all actors share one threshold.
+            actors' clips, so that all actors can share one threshold.
     """
     parts = []
     for actor, between in zip(ACTORS, distances, strict=True):

@@ -1,5 +1,5 @@
-"""Chooses settings by nested cross-validation, so that no person's own recordings decide about the
-settings with which the person is measured.
+"""Chooses settings by nested cross-validation. The settings with which a person is measured do not
+depend on the recordings of this person.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ def choose(grid, groups, validate):
 
     Each group of the first half of the list is paired with a group of the second half. Each
     candidate is trained without the two groups of a pair and measured on each of the two groups.
-    The settings for a group are the settings that are best on its partner.
+    The settings for a group are the settings that are best on the other group of its pair.
 
     Args:
         grid: Candidate settings, a list of dictionaries.
@@ -29,7 +29,7 @@ def choose(grid, groups, validate):
     if odd:
         raise ValueError(
             f"Received {len(groups)} `groups`. An even number is expected, because the groups are "
-            "paired. Divide the people into one more or one fewer group."
+            "paired. Give one group more or one group fewer."
         )
     pairs = list(zip(groups[:half], groups[half:], strict=True))
     scores = np.empty((len(grid), 2, half))

@@ -46,34 +46,35 @@ TEXT = """# New classes among all classes
 <!-- Written by `python -m zoo.new_classes`. -->
 
 `PrototypicalClassifier.add_classes` adds classes after training. The tables on this page contain
-the accuracy of the classifier among **all** classes, for examples of the new classes and for
-examples of the old classes, and the harmonic mean of both accuracies. The published models of
-digits and photographs were trained on all ten classes. Therefore small encoders were trained for
-this page on fewer classes. These encoders were not trained on the new classes in this table:
+the accuracy of the classifier if it chooses among **all** classes. The tables contain the accuracy
+on examples of the new classes, the accuracy on examples of the old classes, and the harmonic mean
+of these two accuracies. The published models of digits and photographs were trained on all ten
+classes. Therefore small encoders were trained on fewer classes for this page. These encoders were
+not trained on the new classes in this table:
 
 {data}
 
 The support examples of the new classes are drawn from the training part of the data, and the
-figures are measured on the test part. Brackets contain 95 % intervals of Student's t over the
-splits. The value of a split is the mean over {draws} draws of the support (one draw for Omniglot).
-The splits of a data set share classes. Therefore the intervals are too narrow for classes that
-occur in none of the splits. All methods use the same embeddings. The nearest class mean uses the
-Euclidean distance. Logistic regression (scikit-learn, standardized embeddings, balanced classes)
-trains on the support and on up to {regression} training examples per old class. `add_classes` does
-not need these training examples. Before we added classes, we called `refit_prototypes`, which
-measures how much the examples of old classes vary. The published files do not contain this
-variance. Call `refit_prototypes` first if you have training examples. A bold accuracy of
-`add_classes` is a warning: the nearest class mean or logistic regression is more than 3 points
-better than `add_classes`.
+figures are measured on the test part. Brackets contain 95 % intervals over the splits, by Student's
+t. The value of a split is the mean over {draws} draws of the support (one draw for Omniglot). The
+same class may occur in several splits of a data set. Therefore the intervals are too narrow for
+classes that occur in none of the splits. All methods use the same embeddings. The nearest class
+mean uses the Euclidean distance. Logistic regression (scikit-learn, standardized embeddings,
+balanced classes) trains on the support and on up to {regression} training examples per old class.
+`add_classes` does not need these training examples. Before we added classes, we called
+`refit_prototypes`, which measures the variance of the examples of old classes. The published files
+do not contain this variance. If you have training examples, call `refit_prototypes` before you add
+classes. If the nearest class mean or logistic regression is more than 3 points better than
+`add_classes`, the accuracy of `add_classes` is bold.
 
 {tables}
 
-The learned similarity still decides among the old classes, so an encoder that is trained for too
-few steps limits the accuracy. We added classes from alphabets that were not used in training, with
-five examples per class. With an Omniglot encoder that was trained for 300 steps, the harmonic mean
-was 57.0 % for `add_classes` and 65.2 % for logistic regression. With an encoder that was trained
-for 1,500 steps, the harmonic mean was 87.2 % for `add_classes` and 85.2 % for logistic regression.
-Therefore the Omniglot encoder is trained for 1,500 steps.
+After classes were added, the learned similarity still decides among the old classes. Therefore the
+accuracy is low if the encoder was trained for too few steps. We added classes from alphabets that
+were not used in training, with five examples per class. With an Omniglot encoder that was trained
+for 300 steps, the harmonic mean was 57.0 % for `add_classes` and 65.2 % for logistic regression.
+With an encoder that was trained for 1,500 steps, the harmonic mean was 87.2 % for `add_classes` and
+85.2 % for logistic regression. Therefore the Omniglot encoder is trained for 1,500 steps.
 
 ## How the method was chosen
 
@@ -86,21 +87,23 @@ python -m zoo.new_classes --out build/new_classes
 ```
 
 The command trains the encoders, prints the tables and writes this page. `--phase choice` prints the
-figures of the other splits, on which the method was chosen. No class that is new in the tables
-above occurs in these splits.
+figures of the other splits, on which the method was chosen. In these other splits, the new classes
+of the tables above do not occur.
 """
 CHOICE = """The method of `add_classes` was chosen on splits with other classes of digits, speakers
 and photographs. Omniglot was not used for this choice. The figures are harmonic means with five
 examples per new class unless another number is given. We compared three methods:
 
-1. *The similarity plus an offset.* If only the two new digits are candidates, the similarity is
-   right for 75 % of the examples, and the nearest class mean for 94 %. Therefore the similarity
-   does not reach the nearest class mean with any offset. If the nearest class mean decides between
-   old and new classes, and the similarity decides among the new classes, the harmonic mean is 80 %.
-   The nearest class mean alone has a harmonic mean of 92 %.
+1. *The similarity plus an offset.* An offset changes only the choice between old and new classes.
+   An offset does not change the choice among the new classes. If only the two new digits are
+   candidates, the similarity classifies 75 % of the examples correctly, and the nearest class mean
+   classifies 94 % correctly. Therefore no offset makes the similarity as accurate as the nearest
+   class mean. We also combined the two methods: the nearest class mean decided between old and new
+   classes, and the similarity decided among the new classes. The harmonic mean was 80 % with this
+   combination, and 92 % with the nearest class mean alone.
 2. *Whitened distances plus an offset.* The offset is calibrated on simulated examples around the
-   class means. The harmonic mean is 95 % on digits, but 27 to 42 % on photographs, because new
-   classes vary more or less than training classes.
+   class means. The harmonic mean is 95 % on digits, but only 27 to 42 % on photographs, because
+   some new classes vary more and some vary less than the training classes.
 3. *Whitened distances minus the increase that few examples cause.* This is the published method.
    The covariance is shrunk toward equal variances, with a weight of .5.
 
@@ -140,7 +143,8 @@ Out = Annotated[pathlib.Path, typer.Option(help="Folder for encoders, embeddings
 Phase = Annotated[
     str,
     typer.Option(
-        help="measured: use the splits of the page. choice: use the splits for choosing settings."
+        help="`measured` uses the splits of the page. `choice` uses the splits for choosing "
+        "settings."
     ),
 ]
 
@@ -188,8 +192,8 @@ def measure(
 def support_rows(
     labels: np.ndarray, new: Sequence[int], shots: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws support examples. Returns the indices and the classes of the examples. Classes are
-    numbered from 0.
+    """Draws support examples. Returns the indices and the classes of the drawn examples. Classes
+    are numbered from 0.
     """
     rows = [rng.choice(np.flatnonzero(labels == k), shots, replace=False) for k in new]
     return np.concatenate(rows), np.repeat(np.arange(len(new)), shots)

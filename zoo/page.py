@@ -50,7 +50,7 @@ def write(run, figures, pooled=None, caption=""):
     ]
     reports.write_page(
         run.out / NAME,
-        f"{run.name}: a run of its recipe",
+        f"{run.name}: results of one run of the recipe",
         lead=lead,
         sections=sections,
         pictures=pictures,

@@ -1,8 +1,8 @@
 """Classifies small photographs in closed form, as in Coates2011 but with an untrained dictionary.
 
-The dictionary contains random whitened patches of training images. The features are the responses
-of an image to these patches, pooled over quarters of the image. Ridge regression predicts the
-class.
+The entries of this dictionary are random whitened patches of training images. The features are the
+responses of an image to these patches, pooled over quarters of the image. Ridge regression predicts
+the class.
 """
 
 from collections.abc import Iterator
@@ -70,7 +70,8 @@ def windows(images: np.ndarray) -> np.ndarray:
 def responses(images: np.ndarray, filters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Computes pooled responses to each filter and its negative, shape `(images, 8 * filters)`.
 
-    From each response, the part that exceeds the threshold is summed over each quarter of an image.
+    A threshold is subtracted from each response, and negative results become 0. The results are
+    summed over each quarter of an image.
     """
     height, width = (extent - SIDE + 1 for extent in images.shape[1:3])
     upper_lower = (slice(None, height // 2), slice(height // 2, None))

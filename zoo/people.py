@@ -24,8 +24,8 @@ def collect(records, session, subject="subject"):
     Args:
         records: Records of a data set, which contain a `sequence`.
         session: Function that returns the session of a record.
-        subject: Key under which a record contains the person, or the class that is used instead of
-            a person.
+        subject: Key of a record that contains the person. In data without people, it is the key of
+            the class.
 
     Returns:
         `keras_dml.training.People`.

@@ -31,7 +31,7 @@ def walks():
 
     The phones recorded at an uneven rate of about 25 Hz. The data set builder interpolates linearly
     at 50 Hz, and this function keeps every second sample. A gap of more than 200 ms divides a walk
-    into parts. All parts have the number of the walk.
+    into parts. All parts of a walk have the same number.
     """
     walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
@@ -72,15 +72,15 @@ def turned(windows, rng):
 
 
 def any_way(walkers):
-    """Returns training windows with random orientations, for the magnitudes in an input
-    contract.
+    """Returns training windows with random orientations. The magnitudes in an input contract are
+    computed from these windows.
     """
     windows = walkers.windows(WINDOW, STRIDE).signals
     return list(turned(windows, np.random.default_rng(TURN_SEED)))
 
 
 def known_recordings():
-    """Returns the result of `any_way` for all walks."""
+    """Applies `any_way` to all walks and returns the result."""
     return any_way(walks())
 
 
@@ -100,8 +100,8 @@ class Group:
         seed: Seed of the rotations.
 
     Attributes:
-        windows: `keras_dml.training.People` with the windows of the group. The sessions of the
-            windows are the sessions of `blocks`.
+        windows: `keras_dml.training.People` with the windows of the group. The windows belong to
+            the two sessions that `blocks` makes.
         rank: Rank of each window's walk among the walks of the same person, from 0.
     """
 
@@ -218,7 +218,7 @@ def scores(found, turn=False):
 
 
 def caption(walkers):
-    """Returns a caption for the curves that join all groups."""
+    """Returns a caption for error curves whose trials are from all groups."""
     return (
         f"The {len(set(walkers.subjects))} people are divided into groups. Each group is tested "
         "with a model that was not trained on its people. Each window of 10 s in the later half of "

@@ -25,7 +25,7 @@ def log_euclidean_model(walkers):
     gravity and computes the logarithm of their covariance.
 
     Args:
-        walkers: People whose statistics normalize the channels.
+        walkers: People whose walks determine how the channels are normalized.
     """
     frame, normalization = phone.front("axes"), ChannelNormalization()
     normalization.adapt(fronts.outputs(frame, walkers.signals))
@@ -78,7 +78,7 @@ def spectra(walkers=None):
     """Returns a function that computes the cosine distances between log power spectra of the
     vertical and the horizontal magnitude.
 
-    Nothing is fitted to people.
+    The function has no parameters that are fitted to people.
     """
     frame = phone.front("magnitude")
 

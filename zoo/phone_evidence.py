@@ -18,7 +18,8 @@ def evidence(whole, methods, beside):
     Args:
         whole: The published model.
         methods: One function per group that computes the distances between two lists of windows.
-        beside: Names of methods in `phone_baselines.CLOSED_FORMS` that are baselines on the card.
+        beside: Names of methods in `phone_baselines.CLOSED_FORMS`. The card contains these methods
+            as baselines.
     """
     walkers = phone.walks()
     groups = phone.measured(methods, walkers)
@@ -56,8 +57,8 @@ def _others(found, walkers, names):
 
 
 def _between(distances, probes, enrolled):
-    """Computes the distances from probes to enrolled windows. The distances are shifted so that the
-    smallest distance of a window to itself is 0.
+    """Computes the distances from probes to enrolled windows. The distances are shifted. After the
+    shift, the smallest distance from a window to itself is 0.
     """
     between = distances([*probes, *enrolled])
     between = between - between.diagonal().min()

@@ -14,8 +14,8 @@ OPTIMIZATION = Optimization(1e-3, warm_up=20, start=0.05)
 def train(run, encoder, people, z_threshold, margin, *, classes, per_class, length, vary):
     """Trains an encoder that maps recordings to SPD matrices.
 
-    The statistics of the loss are computed again after each epoch. The updates in Kim2020 have the
-    weights 1/t. With these updates, the statistics would stay close to the embeddings at the start
+    The statistics of the loss are computed again after each epoch. Kim2020 updates the statistics
+    with weights of 1/t. Such updates would keep the statistics close to the embeddings at the start
     of the training.
 
     Args:

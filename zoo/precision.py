@@ -28,8 +28,8 @@ Option = Annotated[
 
 @contextlib.contextmanager
 def layers_in(precision):
-    """Context for building layers that compute in `precision`. Layers that are built after the
-    context compute in float32.
+    """Context manager in which layers are built that compute in `precision`. Outside of it, new
+    layers compute in float32.
     """
     keras.config.set_dtype_policy(Precision(precision).value)
     try:

@@ -106,33 +106,34 @@ class Run:
     ):
         """Publishes a trained model with the input contract that its card describes.
 
-        If `zoo/<name>/evidence.py` exists and `baselines` is None, `evidence.py` computes the main
-        result, the baselines and the thresholds. Otherwise the main result, the baselines and the
-        thresholds are computed from the `Measurement`.
+        The main result, the baselines and the thresholds are computed by `zoo/<name>/evidence.py`
+        if this file exists and `baselines` is None. If not, they are computed from the
+        `Measurement`.
 
         Args:
             model: The model.
             golden: Inputs for the golden file, which stores these inputs and the model's outputs
                 for them.
             measured: `Measurement`, or rows of figures.
-            curves: Name of the image in `out` that the page shows, without its suffix. None: no
-                image.
-            about: Static part of the card. None: the `about.json` in the folder of the recipe.
-            recordings: Training recordings. The training recordings should be as long as the
-                recordings that the model will get. The quality gate is computed from the training
-                recordings, see `zoo.gates`. Except for audio, the magnitudes of the input contract
-                are also computed from the training recordings. Default: no gate and no magnitudes.
-            baselines: Results of other methods on the trials of the `Measurement`, a dictionary
-                `{name: (what, kind, values)}`, see `keras_dml.training.pooled.baseline`.
+            curves: Name of the image in `out` that the page shows, without its suffix. With None,
+                the page shows no image.
+            about: Static part of the card. None selects the `about.json` in the folder of the
+                recipe.
+            recordings: Training recordings. They should be as long as the recordings that the model
+                will get. The training recordings determine the quality gate, see `zoo.gates`.
+                Except for audio, they also determine the magnitudes in the input contract. Default:
+                no gate and no magnitudes.
+            baselines: Dictionary `{name: (what, kind, values)}` with the results of other methods
+                on the trials of the `Measurement`, see `keras_dml.training.pooled.baseline`.
             groups: Groups of similar people, such as people of the same sex. A threshold is also
                 measured within each group, because the group is a known confounder, see
                 `keras_dml.training.pooled.thresholds`.
-            folds: Models of the cross-validation with which the figures were measured. At most nine
-                models are allowed. The models of the folds are written into a subfolder of the
-                model's folder.
-            controls: Models of other methods that were trained on the same data, a dictionary
-                `{name: model}`. The controls are written into another subfolder of the model's
+            folds: Models of the cross-validation, at most nine. The figures were measured with
+                these models. The models of the folds are written into a subfolder of the model's
                 folder.
+            controls: Dictionary `{name: model}` with the models of other methods, which were
+                trained on the same data. The controls are written into another subfolder of the
+                model's folder.
             **card: Further arguments of `keras_dml.training.build_card`.
         """
         about = about_model(self.name) if about is None else about

@@ -17,14 +17,16 @@ def check(options):
     """
     for option, (values, choices) in options.items():
         if unknown := [value for value in values or () if value not in choices]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} must be one of {list(choices)}.")
+            raise typer.BadParameter(
+                f"Received --{option} {unknown[0]!r}. The value must be one of {list(choices)}."
+            )
 
 
 def completed(file, wanted, run):
     """Runs all settings that have no result in a file yet, and returns all results in the file.
 
     Args:
-        file: Path of the results. An incomplete last line of a stopped search is removed.
+        file: Path of the file of results. An incomplete last line of a stopped search is removed.
         wanted: Settings of the runs, dictionaries with the same keys.
         run: Function that takes the settings of a run and returns its result, a dictionary.
 

@@ -73,8 +73,8 @@ def train(
         method: One of `METHODS`.
         people: `keras_dml.training.People` to train on.
         batches: Dictionary of arguments of `NPairSampler`, such as `pairs`, `length` and `augment`.
-        adapt_to: Recordings whose statistics normalize the channels. Default: the recordings of
-            `people`.
+        adapt_to: Recordings that determine how the channels are normalized. Default: the recordings
+            of `people`.
         optimization: `keras_dml.training.Optimization`.
         loss: Arguments of the method's loss. Default: the defaults of the loss.
         front: Layers without trainable weights that are applied before the encoder.
@@ -117,8 +117,8 @@ def evaluate(run, encoder, people):
 
 
 def single_recordings(people):
-    """Returns a caption for trials that compare a person's last block with earlier blocks of the
-    same session.
+    """Returns a caption for error curves. In the trials, a person's last block is compared with
+    earlier blocks of the same session.
     """
     return (
         f"The {people} people were not used in training. Each single recording in a person's last "

@@ -46,10 +46,11 @@ def prepared(sound):
     """Trims a recording to its speech and scales it to the usual level of speech.
 
     The recordings of RAVDESS begin and end with up to a second of silence. The level depends on the
-    actor and on the distance to the microphone, and differs by up to 25 dB between recordings. In
-    other recordings the level does not identify speakers, so differences of the level are removed.
-    Silence is measured relative to the loudest 20 ms, so recordings of any device can be prepared
-    in the same way.
+    actor and on the distance to the microphone, and differs by up to 25 dB between recordings. A
+    model could learn to recognize the actors by their level, but the level does not identify
+    speakers in other recordings. Therefore differences of the level are removed. Silence is
+    measured relative to the loudest 20 ms, so recordings of any device can be prepared in the same
+    way.
 
     Args:
         sound: Shape `(samples,)`, 16 kHz.
@@ -64,10 +65,15 @@ def prepared(sound):
     """
     blocks = len(sound) // BLOCK
     power = np.square(sound[: blocks * BLOCK].reshape(blocks, BLOCK), dtype=np.float64).mean(axis=1)
-    if not blocks or power.max() == 0:
+    if not blocks:
         raise ValueError(
-            f"Received {len(sound)} samples, which are fewer than {BLOCK} samples or all 0. A "
-            "recording must contain speech. Leave the recording out."
+            f"Received {len(sound)} samples. A recording must contain speech and at least {BLOCK} "
+            "samples. Leave the recording out."
+        )
+    if power.max() == 0:
+        raise ValueError(
+            "Received a recording whose samples are all 0. A recording must contain speech. "
+            "Leave the recording out."
         )
     loud = np.flatnonzero(power >= QUIETEST * power.max())
     first, last = loud[0] * BLOCK - MARGIN, (loud[-1] + 1) * BLOCK + MARGIN
@@ -88,14 +94,15 @@ def folds(speakers, count=5):
     on every machine.
 
     Args:
-        speakers: Ids as in `sex`. Repeated ids count once.
+        speakers: Ids of speakers, of the same form as the argument of `sex`. Repeated ids count
+            once.
         count: Number of folds.
 
     Returns:
         Tuple of `count` disjoint tuples of ids.
 
     Raises:
-        ValueError: If there are fewer men, or fewer women, than folds.
+        ValueError: If there are fewer men than folds, or if there are fewer women than folds.
     """
     fractions = {str(fold): 1 / count for fold in range(count)}
     sexes = {}

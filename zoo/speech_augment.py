@@ -78,8 +78,8 @@ class Disturb:
     """Augmentation that adds reverberation, noise or a telephone line to random rows of a batch.
 
     Args:
-        per_class: Number of adjacent rows of the same speaker in a batch. If babble, a mixture of
-            voices, is added to a row, all these voices are from other speakers.
+        per_class: Number of adjacent rows of the same speaker in a batch. Babble, a mixture of
+            voices, contains only voices of other speakers than the row.
         rate_hz: Samples per second.
         reverberant: Fraction of rows with added reverberation.
         noisy: Fraction of rows with added noise. The kind of noise is drawn from `NOISES`.
@@ -161,7 +161,7 @@ def reverberated(sounds, rng, rate_hz):
         rate_hz: Samples per second.
 
     Returns:
-        Recordings with the shape and the power of `sounds`, without a delay.
+        Reverberant recordings with the same shape and power as `sounds`. They are not delayed.
     """
     rows = len(sounds)
     time = np.arange(int(RT60_SECONDS[1] * rate_hz)) / rate_hz

@@ -19,7 +19,7 @@ def rows(model, x, y, new, new_labels):
 
     Args:
         model: `PrototypicalClassifier`.
-        x: Images of the trained classes. The images themselves were not used in training.
+        x: Images of the trained classes. The images were not used in training.
         y: Class ids, shape `(images,)`.
         new: Images of classes that were not used in training.
         new_labels: Class ids of `new`.
@@ -54,8 +54,8 @@ def compared(model, z, y):
     """Measures verification and retrieval by comparing each of the first images with all later
     images.
 
-    The images must not be sorted by class. The differences between similarity and cosine are paired
-    by groups of images and have intervals by Student's t distribution.
+    The images must not be sorted by class. The similarity and the cosine are compared on the same
+    groups of images. The intervals of the differences are from Student's t distribution.
     """
     tables = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),
@@ -99,7 +99,9 @@ def _figures(table, probes, gallery):
 
 
 def novelty(model, z, new):
-    """Computes the AUC with which images of other classes are detected by their largest score."""
+    """Measures how well images of other classes are detected by their largest class score. Computes
+    the AUC.
+    """
     rows_of_card = []
     for head in ("sim", "dol"):
         largest, unknown = (

@@ -26,15 +26,15 @@ Every = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Skip models that are trained and continue stopped trainings."),
+    typer.Option("--resume", help="Skip trained models, and continue stopped trainings."),
 ]
 Publish = Annotated[bool, typer.Option("--publish", help="Replace the models in zoo/.")]
 Build = Annotated[pathlib.Path, typer.Option(help="Folder with one subfolder per model.")]
 
 
 def command(card, publish):
-    """Returns the words of the command on a card. The command uses the running Python interpreter,
-    and `--publish` is added or removed.
+    """Returns the words of the command on a card. The command is changed to use the running Python
+    interpreter, and to contain or omit `--publish`.
     """
     words = shlex.split(card["recipe"]["command"])
     rest = [word for word in words[1:] if word != "--publish"]

@@ -50,8 +50,8 @@ def measured(model, x, y, out):
         out: Folder of the checkpoints.
 
     Returns:
-        Dictionary from names of attacks to booleans of shape `(count,)`. For `ON_FIRST` and `UNION`
-        the dictionary contains only the booleans of the first images.
+        Dictionary from names of attacks to booleans of shape `(count,)`. The attacks in `ON_FIRST`
+        and `UNION` have booleans for the first images only.
     """
     right = {}
     for start in range(0, len(x), PART):

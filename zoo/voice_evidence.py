@@ -35,8 +35,8 @@ def of_similarity(trained, teaching, left, pairs, others):
 
 
 def confounders(subjects):
-    """Returns groups of similar voices. The women form a group, and the men form a group. If the
-    voices are from two data sets, the voices of each data set also form a group.
+    """Returns groups of similar voices. The women form one group, and the men form another group.
+    If the voices are from two data sets, the voices of each data set also form a group.
     """
     groups = {"people of the same sex": {subject: speech.sex(subject) for subject in subjects}}
     telephone = voices.is_telephone(subjects)
@@ -52,8 +52,8 @@ def confounders(subjects):
 
 
 def beside(teaching, people, rows, found, others):
-    """Computes the baselines, which are methods without a network, the cosine, the sum of
-    similarity and cosine, and other methods.
+    """Computes the baselines: methods without a network, the cosine, the sum of similarity and
+    cosine, and other methods.
     """
     model = statistics()
     taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
@@ -92,7 +92,7 @@ def closed_forms(known, voices_known, asked, rows):
     Args:
         known: Log covariances of training recordings, shape `(recordings, features)`.
         voices_known: Voice of each recording in `known`.
-        asked: Log covariances of the recordings that the trials compare.
+        asked: Log covariances of the recordings in the trials.
         rows: Indices of the two recordings in each trial.
 
     Returns:

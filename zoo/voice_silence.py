@@ -33,13 +33,14 @@ TEXT = """# Voices with silence
 
 <!-- Written by `python -m zoo.voice_silence`. -->
 
-Each recording of the card's test people is used as a probe, with added silence before, after or
-within the speech. The enrolled recording has no added silence. The trials and the preparation of
-recordings are the same as for the main result of the card. The table contains equal error rates
-with 95 % intervals over people. The silence consists of zeros or of white noise that is 40 dB below
-the tenth loudest 20 ms of the recording. The column "without the layer, before" contains error
-rates for silence before the speech. These rates are measured with the earlier file, which has no
-layer `keras_dml.layers.SilenceRemoval`.
+Each probe is a recording of a test person, with added silence before, after or within the speech.
+The test people are named on the card of each model. The enrolled recording has no added silence.
+The trials and the preparation of recordings are the same as for the main result on the card. The
+table contains equal error rates with 95 % intervals over people. The silence consists of zeros or
+of white noise. The noise is 40 dB below the frame of 20 ms that is the tenth loudest frame of the
+recording. The error rates in the column "without the layer, before" are for silence before the
+speech. They were measured with an earlier model file, which has no layer
+`keras_dml.layers.SilenceRemoval`.
 
 {table}
 

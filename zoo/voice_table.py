@@ -39,14 +39,14 @@ TEXT = """# Voices on the same trials
 <!-- Written by `python -m zoo.voice_table`. -->
 
 The table compares methods on the actors of RAVDESS (studio) and the callers of Hyke (telephone) in
-five folds. If a method is trained, the scores on a fold are from a model that was not trained on
-the people in the fold. On the telephone, `voice_logcov_lda` is measured with the published file,
-which was not trained on any caller. Any two recordings from the same fold and the same data set
-form a trial. The table contains equal error rates of the pooled trials, with 95 % intervals over
-people in brackets. The headings contain the number of genuine trials and the number of all trials.
-A trained method has five models, whose scores have no common unit. We pool these scores without
-scaling, which may raise the error rates. Resemblyzer and the methods without training use the same
-scale for all folds.
+five folds. If a method is trained, each fold is scored by a model that was not trained on the
+people in the fold. On the telephone, `voice_logcov_lda` is measured with the published file, which
+was not trained on any caller. Each trial compares two recordings from the same fold and the same
+data set. The table contains equal error rates of the pooled trials, with 95 % intervals over people
+in brackets. Each heading contains the number of genuine trials and the number of all trials. A
+trained method has one model per fold, so the scores of two folds may have different scales. We pool
+these scores without scaling, which may raise the error rates. Resemblyzer and the methods without
+training have one model for all folds, so their scores have one scale.
 
 {eer}
 
@@ -54,16 +54,17 @@ The error rates in the table above were measured before `keras_dml.layers.Silenc
 to the networks. The page [voice_silence.md](voice_silence.md) contains error rates with this layer.
 
 The next table compares the learned similarity, the cosine of the same embeddings and the sum of
-similarity and cosine. The differences between the equal error rates are paired by people. If an
-interval contains 0, the difference is not significant. The sum uses the similarity without scaling.
-On the card of `voice_logcov_lda` the similarity is first scaled to a log-likelihood ratio, so the
-figure of the sum on RAVDESS differs slightly from this table.
+similarity and cosine. The differences between the equal error rates are paired, that is, computed
+on the same people. If the interval of a difference contains 0, the difference is not significant.
+The sum uses the similarity without scaling. On the card of `voice_logcov_lda`, the similarity is
+scaled to a log-likelihood ratio before it is added to the cosine. Therefore the EER of the sum on
+RAVDESS differs slightly between the card and this table.
 
 {differences}
 
-`voice_ge2e_sim` centers and scales the encoder's vectors before training. We first observed the
-benefit of this step on the people in these tables. Therefore the decision for this step is not
-independent of these people.
+`voice_ge2e_sim` centers and scales the encoder's vectors before training. The benefit of centering
+and scaling was first observed on the people in these tables. Therefore these people influenced the
+decision to center and scale, and their error rates may be too low.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
@@ -113,7 +114,7 @@ def _signed(value):
 
 
 def parts(people):
-    """Returns the parts of the trials. Each part is a column of the table.
+    """Divides the trials into parts. Each part is a column of the table.
 
     Args:
         people: Output of `voices.everybody`.
@@ -139,7 +140,8 @@ def tables(scores, columns):
     contains the paired differences between the EERs of the scores of a model.
 
     Args:
-        scores: `scores[model][name]` contains similarities. Missing models and names are left out.
+        scores: `scores[model][name]` contains similarities. If a model or a name is missing, the
+            tables do not contain it.
         columns: Output of `parts`.
     """
     titles = [f"{part.title} ({part.genuine.sum():,} of {len(part.genuine):,})" for part in columns]

@@ -73,8 +73,8 @@ def groups(known, unseen):
     model of the cross-validation is the published file.
 
     Args:
-        known: People of the splits `KNOWN`.
-        unseen: People of the splits `UNSEEN`.
+        known: People in the splits that `KNOWN` names.
+        unseen: People in the splits that `UNSEEN` names.
     """
     return [sorted(set(unseen)), *folds(known, 2, GROUPS_SEED)]
 
@@ -85,10 +85,10 @@ def claims(distances, walkers, enrolled=ENROLLED):
 
     Args:
         distances: Distances between all runs.
-        walkers: Result of `walks`, which contains these runs.
-        enrolled: Number of runs to enroll per person, at most `ENROLLED`. For every value of
-            `enrolled`, the probes are all runs except the first `ENROLLED` runs (or the last
-            `ENROLLED` runs in the other direction).
+        walkers: Result of `walks`. It must contain the runs of `distances`.
+        enrolled: Number of runs to enroll per person, at most `ENROLLED`. The probes do not depend
+            on `enrolled`. They are all runs except the first `ENROLLED` runs. In the other
+            direction, they are all runs except the last `ENROLLED` runs.
     """
     subjects, runs = np.array(walkers.subjects), np.array(walkers.sessions)
     owned = subjects[:, None] == subjects
@@ -106,7 +106,7 @@ def claims(distances, walkers, enrolled=ENROLLED):
 
 
 class Cross:
-    """Distances between the walks of each group.
+    """Distances between the walks in each group of people.
 
     The distances of a group are computed with a method that was not fitted to the group. The
     distances of a group are divided by the median distance between walks of two people outside of

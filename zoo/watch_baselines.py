@@ -20,7 +20,8 @@ LAGS = (0, 4, 8, 16, 32)
 
 def spectra(_):
     """Returns a function that computes the correlation distances between the log power spectra of
-    walks. The spectra are computed for x, y and z. Nothing is fitted to people.
+    walks. The spectra are computed for x, y and z. The function has no parameters that are fitted
+    to people.
     """
 
     def between(signals):
@@ -36,7 +37,7 @@ def log_euclidean(walkers):
     walks.
 
     Args:
-        walkers: People whose statistics normalize the channels.
+        walkers: People whose walks determine how the channels are normalized.
     """
     normalization = ChannelNormalization()
     normalization.adapt(walkers.signals)
@@ -51,7 +52,7 @@ def correlations(walkers):
     deviation.
 
     Args:
-        walkers: People whose statistics normalize the channels and the features.
+        walkers: People whose walks determine how channels and features are normalized.
     """
     model = discriminants.correlation_features(walkers.signals, LAGS, means=True)
     deviations = discriminants.outputs(model, walkers.signals).std(axis=0)

@@ -1,11 +1,11 @@
 """Trains `cifar10_proto_sim`, a classifier of small photographs. The encoder is a wide residual
 network (WRN) that two cores train in forty minutes.
 
-The training images are the ones that `zoo.images.cifar10` returns. `cifar10` reads all 50,000
-photographs, or the photographs that the folder of the recordings contains. The control is a softmax
-with as many weights as the prototypes and the similarity have. The softmax is trained alone, on a
-second encoder. Architecture, batches and number of steps are the same as for the model. To list the
-options, run `python -m zoo.cifar10_proto_sim.train --help` from the checkout.
+`zoo.images.cifar10` reads the training images: all 50,000 photographs, or the photographs that the
+folder of the recordings contains. The control is a softmax with as many weights as the prototypes
+and the similarity have. The softmax is trained alone, on a second encoder. Architecture, batches
+and number of steps are the same as for the model. To list the options, run
+`python -m zoo.cifar10_proto_sim.train --help` from the checkout.
 """
 
 from typing import Annotated

@@ -10,12 +10,12 @@ from zoo.evidence import Evidence, unit_of
 # Settings of the input layers, chosen from the grid by the lowest EER on the measured people.
 # Choosing the layers by the measured people favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
-SAME = "distance between covariances after the input layers of the fold's network"
-BEST = "distance between covariances after the input layers that are best without a network"
+SAME = "the distance between covariances after the input layers of the fold's network"
+BEST = "the distance between covariances after the input layers that are best without a network"
 
 
 def evidence(trained):
-    """Measures seventeen people, each with a model that was not trained on this person."""
+    """Measures seventeen people. The model for each person was not trained on this person."""
     measured = over_folds([eeg.of_encoder(encoder) for encoder in trained.folds])
     return Evidence(
         measured,
@@ -28,14 +28,16 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures the distances that one function per fold computes, see `eeg.over_folds`."""
+    """Measures the results of a method. The method has one function of distances per fold, see
+    `eeg.over_folds`.
+    """
     return eeg.over_folds(eeg.trials(), distances)
 
 
 def without_network(encoders):
     """Computes two baselines, which compare covariances by the log-Euclidean distance. The first
-    baseline uses the input layers of each fold's network, and the second baseline uses the best
-    input layers.
+    baseline uses the input layers of each fold's network. The second baseline uses the input layers
+    with which it has the lowest error.
     """
     best = train.network(encoders[0].input_shape[-1], **STRONGEST)
 

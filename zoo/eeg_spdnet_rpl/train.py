@@ -1,9 +1,9 @@
 """Trains `eeg_spdnet_rpl`, which recognizes people by the covariance of one second of EEG.
 
 The data contains only seventeen people, so the figures are cross-validated over four folds of
-people. The settings for each fold are the ones that were best on another fold. The published model
-is trained on all people. To list the options, run `python -m zoo.eeg_spdnet_rpl.train --help` from
-the checkout.
+people. For each fold, the settings that were best on another fold are used. The published model is
+trained on all people. To list the options, run `python -m zoo.eeg_spdnet_rpl.train --help` from the
+checkout.
 """
 
 import typer
@@ -45,10 +45,10 @@ def vary(batch, rng):
 def network(channels, average, standardized):
     """Returns the untrained encoder.
 
-    The input layers compute the differences between successive time steps of a trial. They then
-    compute the covariance of these differences and divide the covariance by its trace. The
-    differences emphasize fast rhythms. The division removes the total power of the rhythms and
-    leaves the distribution of the power over the electrodes.
+    The input layers compute the covariance of the differences between successive time steps of a
+    trial, and divide the covariance by its trace. The differences emphasize fast rhythms. The
+    division by the trace removes the total power of the rhythms and leaves the distribution of the
+    power over the electrodes.
     """
     matrices = spdnet((channels, *WIDTHS), output="spd", epsilon=FLOOR / channels)
     x = signal = keras.Input((None, channels), name="signal")

@@ -7,7 +7,7 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures forty-five people, each with a model that was not trained on this person."""
+    """Measures forty-five people. The model for each person was not trained on this person."""
     windows = eyes.one_eye().windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
     return Evidence(
@@ -18,5 +18,7 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures the distances that one function per fold computes, see `across_films.over_folds`."""
+    """Measures the results of a method. The method has one function of distances per fold, see
+    `across_films.over_folds`.
+    """
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)

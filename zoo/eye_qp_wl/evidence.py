@@ -14,7 +14,7 @@ WHAT = (
 
 
 def evidence(trained):
-    """Measures forty-five people, each with the model of the fold that was not trained on them."""
+    """Measures forty-five people. The model for each person was not trained on this person."""
     watchers = eyes.one_eye()
     windows = watchers.windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
@@ -27,7 +27,9 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures the distances that one function per fold computes, see `across_films.over_folds`."""
+    """Measures the results of a method. The method has one function of distances per fold, see
+    `across_films.over_folds`.
+    """
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)
 
 

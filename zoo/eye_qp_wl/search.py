@@ -1,9 +1,10 @@
 """Compares settings of `eye_qp_wl` and of the other methods by nested cross-validation over people.
 
-Each run trains a model without two of the six folds and measures the model on these two folds.
-`zoo.eye_qp_wl.train` uses for each fold the settings that were best on the other fold of its pair.
-Each run writes one line of JSON into the folder `--out`. Existing runs are not repeated, and
-stopped runs continue. To list the options, run `python -m zoo.eye_qp_wl.search --help`.
+Each run trains a model without two of the six folds and measures the model on these two folds. The
+two folds form a pair. For each fold, `zoo.eye_qp_wl.train` uses the settings that were best on the
+other fold of the pair. Each run writes one line of JSON into the folder `--out`. Existing runs are
+not repeated, and stopped runs continue. To list the options, run
+`python -m zoo.eye_qp_wl.search --help`.
 """
 
 import pathlib
@@ -26,7 +27,7 @@ def run_once(method, variant, pair, steps, seed, out):
     Args:
         method: One of `sequences.METHODS`.
         variant: Name of a variant of the method's settings.
-        pair: Number of the first fold of the pair. The number of the second fold is larger by half
+        pair: Number of the first of the two folds. The number of the second fold is larger by half
             the number of folds.
         steps: Training steps.
         seed: Seed of weights and batches.
@@ -72,8 +73,8 @@ def main(
     ),
     steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
     seed: Annotated[int, typer.Option(help="Seed of all runs.")] = 0,
-    method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
-    variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Methods. Default: all four.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Variants. Default: all.")] = None,
 ):
     """Runs all settings that have no results yet. Then writes `figures/search.csv` from the runs
     with the given number of steps.

@@ -3,8 +3,8 @@ movements.
 
 The model takes slow and fast velocities of one eye, as in Jaeger2019. The model uses the quantile
 layer and the Wasserstein loss of Abdelwahab2019. The data contains only forty-five people, so the
-figures are cross-validated over folds of people. The settings for each fold are the ones that were
-best on another fold. The published model is trained on all people. To list the options, run
+figures are cross-validated over folds of people. For each fold, the settings that were best on
+another fold are used. The published model is trained on all people. To list the options, run
 `python -m zoo.eye_qp_wl.train --help` from the checkout.
 """
 
@@ -97,8 +97,8 @@ def trained(run, method, watchers, settings):
 
 
 def choose_variants(method, path=SEARCHED):
-    """Chooses for each fold the variant that is best on the other fold of its pair. Also chooses
-    the variant for the model of all people.
+    """Chooses the variant of the settings for each fold, and for the model that is trained on all
+    people. For a fold, the variant that is best on the other fold of its pair is chosen.
 
     Args:
         method: One of `sequences.METHODS`.

@@ -99,8 +99,8 @@ def figures(distances, people):
 
 def table(lines):
     """Returns the columns of a table. For each variant, the columns contain means over folds and
-    seeds, and the mean change compared with runs of the same folds and seeds with unchanged
-    settings.
+    seeds. They also contain the mean change from the unchanged settings, compared on the same folds
+    and seeds.
 
     Args:
         lines: Dictionaries of the runs.
@@ -131,9 +131,9 @@ def main(
     steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
     seeds: Annotated[int, typer.Option(help="Seeds of each variant.")] = 1,
     count: Annotated[int, typer.Option("--folds", help="Folds of people.")] = 3,
-    fold: Annotated[list[int] | None, typer.Option(help="Instead of all folds.")] = None,
-    method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
-    variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
+    fold: Annotated[list[int] | None, typer.Option(help="Folds. Default: all.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Methods. Default: all four.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Variants. Default: all.")] = None,
 ):
     """Runs all settings that have no results yet, and writes `figures/search.csv`."""
     variants = VARIANTS | {name: None for changes in OWN.values() for name in changes}

@@ -7,7 +7,7 @@ from zoo import baselines, device_thresholds, motions
 from zoo.evidence import Evidence
 from zoo.hdm05_spdnet_rpl import train
 
-WHAT = "distance between covariances of joints in the same canonical pose"
+WHAT = "the distance between covariances of joints in the same canonical pose"
 
 
 def evidence(trained):

@@ -1,9 +1,9 @@
 """Trains `hdm05_spdnet_rpl`, which recognizes motions of any actor by the joints of the body.
 
 The data contains only four actors, so the figures are cross-validated. A network is trained without
-one actor and compares the clips of this actor with the clips of the other three actors. The
-settings for an actor are the settings that are best on another actor, with networks that are
-trained on neither of the two actors. The published model is trained on all four actors. To list the
+one actor and compares the clips of this actor with the clips of the other three actors. For each
+actor, the settings that are best on another actor are used. The networks in this search are trained
+on neither of the two actors. The published model is trained on all four actors. To list the
 options, run `python -m zoo.hdm05_spdnet_rpl.train --help` from the checkout.
 """
 
@@ -48,8 +48,8 @@ def vary(batch, rng):
 
 
 def network(epsilon):
-    """Returns an untrained encoder that maps joint positions to 20 x 20 matrices. Two layers that
-    need no training are followed by the network of the paper.
+    """Returns an untrained encoder that maps joint positions to 20 x 20 matrices. The encoder
+    consists of two layers that need no training, followed by the network of the paper.
     """
     matrices = spdnet("hdm05", output="spd", epsilon=epsilon)
     x = signal = keras.Input((None, 3 * len(JOINTS)), name="signal")

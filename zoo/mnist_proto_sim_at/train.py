@@ -83,8 +83,9 @@ def train_classifier(run, network, trained_in):
 
 
 def attack_comparison_models(run, x, y, trained_in):
-    """Attacks two other models with the same attacks. Returns a dictionary from the names of the
-    models to texts that say how many images a model classifies correctly.
+    """Attacks two other models with the same attacks. Returns one text per model, in a dictionary
+    with the names of the models as keys. The text says how many images the model classifies
+    correctly.
     """
     models = {
         "lenet": lambda: train_classifier(run.part("lenet"), lenet, trained_in),

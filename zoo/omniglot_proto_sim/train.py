@@ -53,9 +53,7 @@ def vary(batch, rng):
 
 
 def train(run, drawings, trained_in):
-    """Trains all networks. Returns for each network the encoder and the weights of the
-    similarity.
-    """
+    """Trains all networks. Returns one pair `(encoder, weights of the similarity)` per network."""
     networks = []
     for seed in range(NETWORKS * run.seed, NETWORKS * (run.seed + 1)):
         part = run.part(f"network_{seed}")

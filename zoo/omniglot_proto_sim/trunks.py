@@ -37,9 +37,8 @@ def trunk(name):
 def side_by_side(trunks):
     """Joins encoders into one encoder, which concatenates their unit vectors.
 
-    Each encoder computes a unit vector for each view of a drawing. The normalized sum of these
-    vectors is the unit vector of the encoder. The cosine of two joined embeddings is the mean of
-    the cosines of the single encoders.
+    Each encoder computes one unit vector per view of a drawing, adds these vectors and normalizes
+    the sum. The cosine of two joined embeddings is the mean of the cosines of the single encoders.
     """
     image = keras.Input(trunks[0].input_shape[1:], name="image")
     views = keras.layers.Concatenate(axis=0)([_shifted(image, *shift) for shift in VIEWS])
@@ -58,7 +57,7 @@ def _shifted(image, down, right):
 
 def _sum_of_views(units):
     """Sums the unit vectors of all views of a drawing, and normalizes the sum. The batch contains
-    the views one after the other.
+    all drawings in the first view, then all drawings in the second view, and so on.
     """
     views = keras.ops.reshape(units, (len(VIEWS), -1, units.shape[-1]))
     return keras.layers.UnitNormalization()(keras.ops.sum(views, axis=0))

@@ -49,13 +49,13 @@ def main(weights: train.Weights = train.WEIGHTS):
         training_rows, _, test_rows = images.without(domain)
         answers.append(right(z, images.labels, training_rows, test_rows))
         print(f"{domain} left out: {100 * answers[-1].mean():.1f} %")
-    print(f"each domain left out: {_in_words(Answers(np.concatenate(answers)).rows()[0])}")
+    print(f"each domain left out in turn: {_in_words(Answers(np.concatenate(answers)).rows()[0])}")
     training_rows, validation_rows, _ = images.without()
     published = evidence.of_published("pacs_proto_sim").measured
     frozen = right(z, images.labels, training_rows, validation_rows)
     (baseline,) = published.baselines({"frozen": ("its features", pooled.INSTEAD, frozen)})
     print(f"images of the main result: {_in_words(baseline['rows'][0])}")
-    print(f"the published file minus these features: {_in_words(baseline['difference'])}")
+    print(f"published file minus these features: {_in_words(baseline['difference'])}")
 
 
 def _in_words(row):

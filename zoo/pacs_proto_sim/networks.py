@@ -84,5 +84,7 @@ def embed(model, maps, rows):
 
 
 def right(model, z, labels, head):
-    """Returns for each embedding whether a head gives its true class the highest score."""
+    """Returns one boolean per embedding, which is True if a head gives the highest score to the
+    true class.
+    """
     return np.argmax(model.head_scores(z, head), axis=1) == labels

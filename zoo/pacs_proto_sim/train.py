@@ -79,7 +79,8 @@ def train_without(settings, *, weights, images, outputs):
 
     Returns:
         Dictionary with `minutes`, `test` and `validation`. The entries `test` and `validation` are
-        dictionaries from heads to lists that say for each image whether it is classified correctly.
+        dictionaries that contain one list of booleans per head. A boolean says whether an image is
+        classified correctly.
     """
     start, method = time.monotonic(), settings["method"]
     keras.backend.clear_session()

@@ -183,7 +183,7 @@ def wasserstein_command(
 
 @contextlib.contextmanager
 def _running(out, as_json):
-    """Context in which an experiment runs. If `as_json` is true, the figures in `figures.json` are
+    """Context manager around an experiment. If `as_json` is true, the figures in `figures.json` are
     printed on stdout at the end.
     """
     try:

@@ -56,7 +56,9 @@ def echo(text: str = "", style: str = "") -> None:
 
 @contextlib.contextmanager
 def stage(title: str) -> Iterator[None]:
-    """Context of a stage of the work. Prints the title and the duration of the stage on stderr."""
+    """Context manager for a stage of the work. Prints the title and the duration of the stage on
+    stderr.
+    """
     start = time.monotonic()
     print(f"{title} ...", file=sys.stderr, flush=True)
     yield
@@ -64,7 +66,7 @@ def stage(title: str) -> Iterator[None]:
 
 
 def print_section(section: Section) -> None:
-    """Prints the table of a section. If columns form a group, the label of the group is above these
+    """Prints the table of a section. The label of a group of columns is printed above these
     columns.
     """
     echo(f"\n{section.title}", "bold")
@@ -135,8 +137,8 @@ def write_report(
     clock: Clock,
     **facts: str,
 ) -> pathlib.Path:
-    """Writes `report.html`, which contains tables and the pictures in a folder, and returns its
-    path.
+    """Writes the page `report.html` with tables and with the pictures in a folder. Returns the path
+    of the page.
 
     Args:
         out: The folder.
@@ -169,7 +171,7 @@ def write_report(
 
 @contextlib.contextmanager
 def output_folder(out: pathlib.Path) -> Iterator[None]:
-    """Context that creates a folder and checks that results can be written into it.
+    """Context manager that creates a folder and checks that results can be written into it.
 
     If the experiment fails or is stopped, folders that were created and are still empty are
     removed.

@@ -24,7 +24,7 @@ class TimedRuns(training.Runs):
         the plan.
 
         Args:
-            plan: List of settings. Equal settings are run once.
+            plan: List of settings. If settings occur several times, they are run only once.
             run: Function from settings to a result that can be written as JSON.
             description: Description of the work in a few words.
 

@@ -44,7 +44,7 @@ def setting(
         default: Default value of the field. A field without a default value is required.
         minimum: Smallest allowed number.
         choices: Allowed texts. If `choices` is empty, every text is allowed.
-        none: Word that stands for None on the command line.
+        none: Word that users type on the command line to set the field to None.
         option: Name of the option. Default: derived from the name of the field.
     """
     metadata = {
@@ -62,7 +62,7 @@ class ExperimentSettings:
     """Base class for the settings of an experiment. The constructor checks every field.
 
     Raises:
-        SettingError: If a number is too small, a list is empty, or a text is not one of the
+        SettingError: If a number is too small, if a list is empty, or if a text is not one of the
             choices.
     """
 

@@ -58,8 +58,8 @@ def figures(group):
 
 
 def table(lines):
-    """Returns the columns of a table. The columns contain means over groups and seeds, and for each
-    group the EER by which settings are chosen.
+    """Returns the columns of a table. The columns contain means over groups and seeds. For each
+    group, a column contains the EER by which settings are chosen.
 
     Args:
         lines: Dictionaries of the runs.
@@ -86,8 +86,8 @@ def main(
     ),
     steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
     seed: Annotated[int, typer.Option(help="Seed of all runs.")] = 0,
-    pair: Annotated[list[int] | None, typer.Option(help="Instead of all pairs of groups.")] = None,
-    variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
+    pair: Annotated[list[int] | None, typer.Option(help="Pairs of groups. Default: all.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Variants. Default: all.")] = None,
     table_to: Annotated[pathlib.Path, typer.Option("--table", help="The table.")] = train.SEARCH,
 ):
     """Runs all variants that have no results yet, for one pair of groups after the other, and

@@ -2,10 +2,10 @@
 
 The model rotates windows of ten seconds into the frame of gravity. The model uses the quantile
 layer and the Wasserstein loss of Abdelwahab2019. The data contains only twenty-six people, so the
-figures are cross-validated over six groups of people. The settings for each group are the ones that
-were best on another group (`python -m zoo.phone_gait_qp_wl.search`). The published model is trained
-on all people. To list the options, run `python -m zoo.phone_gait_qp_wl.train --help` from the
-checkout.
+figures are cross-validated over six groups of people. For each group, the settings that were best
+on another group are used (`python -m zoo.phone_gait_qp_wl.search` finds them). The published model
+is trained on all people. To list the options, run `python -m zoo.phone_gait_qp_wl.train --help`
+from the checkout.
 """
 
 import csv
@@ -153,7 +153,7 @@ def main(run):
     variants, of_all = choose_variants(groups)
     encoders = []
     for number, (group, variant) in enumerate(zip(groups, variants, strict=True), start=1):
-        print(f"group {number}: trained without {', '.join(group)}, {variant}", flush=True)
+        print(f"group {number}: trained without {', '.join(group)}, variant: {variant}", flush=True)
         part = run.part(f"fold_{number}")
         encoders.append(trained(part, walkers.without(group), settings_of(variant)))
     results = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)

@@ -64,8 +64,8 @@ def convert(source: converted.Read, out: converted.Weights):
 
 
 def sounds():
-    """Yields test sounds, float32 in [-1, 1]. The sounds buzz with falling pitch and contain noise.
-    The sounds are the same on all machines.
+    """Yields test sounds, float32 in [-1, 1]. Each sound is a buzz with falling pitch, mixed with
+    noise. The sounds are the same on all machines.
     """
     rng = np.random.default_rng(0)
     for seconds in SECONDS:
@@ -95,7 +95,7 @@ def take(model, weights):
     lstm.set_weights(arrays)
     projection.set_weights([weights["linear.weight"].T, weights["linear.bias"]])
     if left := weights.keys() - used - {"linear.weight", "linear.bias"}:
-        raise ValueError(f"No layer takes {sorted(left)}.")
+        raise ValueError(f"The network has no layer for the weights {sorted(left)}.")
 
 
 if __name__ == "__main__":

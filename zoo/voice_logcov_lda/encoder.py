@@ -69,7 +69,7 @@ class Voices:
 
     @classmethod
     def from_recordings(cls, recordings):
-        """Creates `Voices` from recordings. Copies at all speeds are added."""
+        """Creates `Voices` from recordings, and adds copies of the recordings at all speeds."""
         every = speech_augment.with_speeds(recordings)
         statistics = {}
         for count in CEPSTRA:

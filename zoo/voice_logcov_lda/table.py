@@ -2,8 +2,8 @@
 `python -m zoo.voice_logcov_lda.table`.
 
 The actors of a fold are scored with a model that was trained on the other actors. The callers of
-Hyke are scored with the published file, which was not trained on them. No model removes silence
-from recordings.
+Hyke are scored with the published file, which was not trained on them. These models have no layer
+that removes silence.
 """
 
 import pathlib

@@ -8,8 +8,8 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures fifteen people in groups. Each group is measured with a model that was not fitted to
-    its people.
+    """Measures fifteen people in groups. The model for each group was not fitted to the people in
+    the group.
     """
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
@@ -26,8 +26,8 @@ def evidence(trained):
 
 OTHERS = {
     "correlations": (
-        "the same lagged correlations and means, divided by their standard deviations, without "
-        "discriminants",
+        "the lagged correlations and means of the model, each divided by its standard deviation, "
+        "without discriminants",
         pooled.NO_NETWORK,
         watch_baselines.correlations,
     ),

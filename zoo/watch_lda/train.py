@@ -90,8 +90,8 @@ def choose(walkers):
 
 
 def _rate(features, training, walkers, limit, seed):
-    """Computes the pooled EER of two halves of people. The discriminants for each half are fitted
-    to the other half.
+    """Divides people into two halves and computes the pooled EER of both halves. The discriminants
+    for each half are fitted to the other half.
 
     Args:
         features: Features of the walks in `training`.
@@ -149,12 +149,14 @@ def main(run):
 
 def _in_words(settings):
     """Describes the settings for the groups in words, for the card."""
-    words = [
-        f"lags of {', '.join(str(1000 * lag // watch.RATE_HZ) for lag in model.lags)} ms "
-        f"with bound {model.limit:g}"
-        for model in settings
-    ]
-    return f"{', '.join(words[:-1])}, and {words[-1]}"
+    sentences = []
+    for number, model in enumerate(settings, 1):
+        *lags, last = (str(1000 * lag // watch.RATE_HZ) for lag in model.lags)
+        sentences.append(
+            f"Model {number} has lags of {', '.join(lags)} and {last} ms and a bound of "
+            f"{model.limit:g}."
+        )
+    return " ".join(sentences)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def read(manual_dir: Path, data_dir: Path | None = None):
 
     Args:
         manual_dir: Folder that holds the archive.
-        data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
+        data_dir: Folder of prepared data sets. None selects the folder of TensorFlow Datasets.
 
     Returns:
         Matrices, motions and actors, three arrays in the order of the archive.
@@ -68,7 +68,8 @@ def read(manual_dir: Path, data_dir: Path | None = None):
 
 
 def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_class: int) -> Clips:
-    """Returns the clips of all classes that keep enough clips when any two people are held out.
+    """Returns the clips of all classes with enough clips. A class needs enough clips even if any
+    two people are held out.
 
     Args:
         matrices: Positive definite matrices, shape `(clips, n, n)`.
@@ -78,8 +79,8 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
             after any two people are held out.
 
     Raises:
-        ValueError: If shapes do not match, a matrix is not finite, there are fewer than three
-            people, or fewer than two classes remain.
+        ValueError: If shapes do not match, if a matrix is not finite, if there are fewer than three
+            people, or if fewer than two classes remain.
     """
     matrices, classes, people = np.asarray(matrices), np.asarray(classes), np.asarray(people)
     _check(matrices, classes, people)
@@ -90,11 +91,12 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
     fewest = counts.sum(axis=0) - np.sort(counts, axis=0)[-2:].sum(axis=0)  # two are held out
     is_large = fewest >= per_class
     if is_large.sum() < 2:
+        largest = " and ".join(map(str, np.sort(fewest)[::-1][:2].tolist()))
         raise ValueError(
-            f"Received {len(names)} classes. If two people are held out, the two largest classes "
-            f"have {np.sort(fewest)[::-1][:2].tolist()} clips. At least two classes must have "
-            f"{per_class} clips, because a batch contains {per_class} clips per class. Use more "
-            "recordings."
+            f"Received {len(names)} classes. If the two people with the most clips of a class are "
+            f"left out, the two largest classes have {largest} clips. At least two classes must "
+            f"have {per_class} clips, because a batch contains {per_class} clips per class. Use "
+            "more recordings."
         )
     mask = is_large[ids]
     return Clips(
@@ -107,11 +109,11 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
 
 
 def partner(names: Sequence[str], person: str) -> str:
-    """Returns the partner of a person, on whom the settings for this person are chosen.
+    """Returns the partner of a person. The settings for the person are chosen on the partner.
 
     The positions of the two people in the list differ by half the length of the list. If the number
-    of people is even, each person is the partner of the person's own partner. A single training
-    without the two people is then used for both.
+    of people is even, two people are the partners of each other. Then a single training without
+    these two people serves both of them.
 
     Args:
         names: All people.

@@ -29,9 +29,9 @@ class Choice:
     Attributes:
         constants: Constants of the loss.
         learning_rate: Learning rate of Adam.
-        seen: Number of training matrices after which the figures were best.
+        seen: Number of matrices that the training had used when the figures were best.
         person: Person on whom the settings were chosen.
-        figures: Figures on this person with the chosen settings.
+        figures: Figures that were measured on this person with the chosen settings.
     """
 
     constants: dict[str, Any]
@@ -68,8 +68,8 @@ class Experiment:
     def people(self) -> list[str]:
         """People who are held out in turn.
 
-        If the settings limit the number of people, the first people and their partners are
-        selected. The settings for a person are chosen on the partner.
+        The settings may limit the number of people. In this case, the first people and their
+        partners are selected. The settings for a person are chosen on the person's partner.
         """
         names, count = self.clips.names, self.settings.people
         pairs = [person for name in names for person in (name, partner(names, name))]
@@ -137,8 +137,9 @@ class Experiment:
             choices: Output of `choose`.
 
         Returns:
-            Dictionary from the name of a constant, `"batch_size"`, `"weight"` or `"samples"`, to
-            rows with figures. For `"samples"` there is one row for each stop of a training.
+            Dictionary from the name of a constant to rows with figures. The names are
+            `"batch_size"`, `"weight"` and `"samples"`. Each value of `"samples"` has one row for
+            each measurement during the training.
         """
         classes = sorted(
             {min(count, len(self.clips.classes)) for count in self.settings.batch_classes}

@@ -81,9 +81,9 @@ def spread(matrices: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> dic
 
     Returns:
         Dictionary with `within`, `between` and `separated`. `within` contains quantiles (at
-        `QUANTILES`) of the distances to the center of the query's class, and `between` contains
-        quantiles of the distances to other centers. `separated` is the probability that a distance
-        to the center of the query's class is smaller than a distance to another center.
+        `QUANTILES`) of the distances to the center of the query's class. `between` contains the
+        same quantiles of the distances to the other centers. `separated` is the probability that a
+        distance to the center of the query's class is smaller than a distance to another center.
     """
     classes = np.unique(labels[~queries])
     centers = np.stack(

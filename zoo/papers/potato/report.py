@@ -1,4 +1,6 @@
-"""Creates the pictures and tables of the comparison for files, for stdout and for the page."""
+"""Creates the pictures and tables of the comparison, which are written to files, to stdout and to
+the page.
+"""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -196,8 +198,8 @@ def _range_title(value, table):
 
 
 def _list_percents(fractions, names):
-    """Formats names with their fractions, such as `RPL 97.0 %, N-pair-mc 96.0 %`. Repeated names
-    are written once.
+    """Formats names with their fractions, such as `RPL 97.0 %, N-pair-mc 96.0 %`. If a name occurs
+    several times, it is written once.
     """
     return ", ".join(f"{name} {_percent(fractions[name])}" for name in dict.fromkeys(names))
 

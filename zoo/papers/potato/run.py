@@ -41,7 +41,7 @@ def run(
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
-        ValueError: If the archive is missing or wrong, or contains too few clips or actors.
+        ValueError: If the archive is missing or wrong, or if it contains too few clips or actors.
         OSError: If the folder cannot be written to.
     """
     out = pathlib.Path(out)

@@ -14,8 +14,8 @@ class Settings(ExperimentSettings):
     Attributes:
         seeds: Number of random seeds with which each tested network is trained.
         people: Number of people who are held out in turn. None holds out all people.
-        training_matrices: Number of matrices in all batches of a training. A matrix that is used
-            several times counts several times.
+        training_matrices: Number of matrices in all batches of a training. If a matrix is used
+            several times, each use counts.
         stops: Number of measurements during a training. The best length of the training is chosen
             from these measurements.
         learning_rates: Candidate learning rates of Adam.
@@ -23,11 +23,11 @@ class Settings(ExperimentSettings):
             `keras_dml.models.spdnet`.
         methods: Names of the losses to compare, from `methods.METHODS`. None compares all losses.
             RPL, the potato ranking loss, is always compared.
-        batch_classes: Numbers of classes in a batch that the ablation compares. All other runs use
-            the last number.
-        weights: Weights of the negatives (lambda in Kim2020) that the ablation compares.
-        calibration_clips: Numbers of clips that the ablation compares. The Riemannian potatoes are
-            calibrated with at most this number of clips per class (N_I in Kim2020).
+        batch_classes: Numbers of classes in a batch, which the ablation compares. All runs outside
+            of the ablation use the last number.
+        weights: Weights of the negatives (lambda in Kim2020). The ablation compares these weights.
+        calibration_clips: Limits for the number of clips per class that calibrate the Riemannian
+            potatoes (N_I in Kim2020). The ablation compares these limits.
     """
 
     seeds: int = setting("Number of random seeds for each tested network.", minimum=1)
@@ -47,13 +47,11 @@ class Settings(ExperimentSettings):
         default=None,
     )
     batch_classes: tuple[int, ...] = setting(
-        "Numbers of classes per batch that the ablation compares.", minimum=2
+        "Numbers of classes per batch in the ablation.", minimum=2
     )
-    weights: tuple[float, ...] = setting(
-        "Weights of the negatives that the ablation compares.", minimum=0.0
-    )
+    weights: tuple[float, ...] = setting("Weights of the negatives in the ablation.", minimum=0.0)
     calibration_clips: tuple[int, ...] = setting(
-        "Numbers of clips per class for the calibration that the ablation compares.", minimum=2
+        "Numbers of clips per class for the calibration in the ablation.", minimum=2
     )
 
 

@@ -43,9 +43,9 @@ def average(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> Table:
         columns: Names of the figures.
 
     Returns:
-        Table, a dictionary from names to columns. The columns are the keys `by`, each figure, and
-        the standard error of each figure over seeds, called `..._stderr`. With a single seed, the
-        standard error is None. The groups are in the order of their first rows.
+        Table, a dictionary from names to columns. The columns are the keys in `by` and the figures.
+        Each figure also has a column `..._stderr` with its standard error over seeds, or None for a
+        single seed. The groups are in the order of their first rows.
     """
     groups = {}
     for row in rows:
@@ -125,8 +125,8 @@ def spread(rows: Rows) -> Table:
 
 
 def separated(rows: Rows) -> dict[str, float]:
-    """Returns for each method the mean over people of `separated`, which `measurements.spread`
-    computes.
+    """Returns one number per method: the mean over people of `separated`, which
+    `measurements.spread` computes.
     """
     methods = dict.fromkeys(row["method"] for row in rows)
     return {

@@ -1,5 +1,5 @@
-"""Trains a network with one loss on all people except some, and measures the network on the people
-who were left out.
+"""Trains a network with one loss. Some people are held out of the training, and the network is
+measured on them.
 """
 
 import math
@@ -74,9 +74,10 @@ def train(trainer: Trainer, clips: Clips, settings: Mapping[str, Any]) -> dict[s
             `per_class`.
 
     Returns:
-        Dictionary with `history`, a list that contains a dictionary for each stop: the number of
-        matrices `seen`, the mean `loss` since the previous stop, and the `figures` of each person.
-        If `settings` asks for it, the dictionary also contains the `spread` of each person.
+        Dictionary with `history`. It is a list with one dictionary per stop, which contains the
+        number of matrices `seen`, the mean `loss` since the previous stop, and the `figures` of
+        each person. If the setting `spread` is true, the dictionary also contains the `spread` of
+        each person.
     """
     mask = clips.training_mask(settings["held_out"])
     inputs = clips.matrices.astype(np.float32)

@@ -21,7 +21,7 @@ class Digits:
     Attributes:
         x: Images to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1]. Ink is 1.
         y: Digits of the images, shape `(count,)`.
-        x_test: Images to attack, in the same form as `x`.
+        x_test: Images to attack, with the same shape, type and range as `x`.
         y_test: Digits of the images to attack.
     """
 
@@ -32,7 +32,7 @@ class Digits:
 
     @property
     def digest(self) -> str:
-        """Digest of the training digits. The settings of a run contain the digest."""
+        """Digest of the training digits, which is a part of the settings of a run."""
         return digest(self.x, self.y)
 
     def first(self, train: int | None, test: int | None) -> "Digits":
@@ -77,7 +77,7 @@ def make_digits(train: tuple[ArrayLike, ArrayLike], test: tuple[ArrayLike, Array
         test: Images and digits of the test set.
 
     Raises:
-        ValueError: If an image has another size, or a label is not a digit.
+        ValueError: If an image does not have 28 x 28 pixels, or if a label is not a digit.
     """
     parts = []
     for images, labels in (train, test):

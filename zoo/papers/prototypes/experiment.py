@@ -61,7 +61,7 @@ class Experiment:
         """Trains the networks for all rows of the table with the same recipe.
 
         Returns:
-            A dictionary for each epoch of each training. The dictionary contains `training`,
+            List with one dictionary per training and epoch. The dictionary contains `training`,
             `network`, `seed`, the loss and the metrics.
         """
         kinds = dict.fromkeys((ROWS[name].training, ROWS[name].network) for name in self.rows)
@@ -87,8 +87,9 @@ class Experiment:
         Returns:
             Dictionary from rows to lists with one dictionary per seed. `count` is the number of
             images, and `not_finite` is the number of gradients that are not finite. The other
-            entries are numbers of right answers: `clean` without an attack, `worst` under all
-            attacks, and one number under each attack, with the attack's column as key.
+            entries are numbers of images that are classified correctly: `clean` without an attack,
+            `worst` under all attacks, and one entry per attack, whose key is the column of the
+            attack.
         """
         starts = range(0, len(self.digits.x_test), self.settings.images_per_run)
         seeds = range(self.settings.seeds)

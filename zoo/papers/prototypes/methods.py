@@ -20,8 +20,9 @@ class Row(NamedTuple):
         training: Kind of training, which is `UNDEFENDED` or a kind that
             `models.AdversarialTraining` accepts.
         head: Head that is attacked.
-        network: `THRESHOLDS` or `LENET`. The first filters of `THRESHOLDS` are initialized as
-            thresholds for pixels. `LENET` is the network of the paper.
+        network: Kind of network, `THRESHOLDS` or `LENET`. The first filters of a network of the
+            kind `THRESHOLDS` are initialized as thresholds for pixels. `LENET` is the network of
+            the paper.
     """
 
     training: str

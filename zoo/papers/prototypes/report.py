@@ -1,4 +1,6 @@
-"""Creates the picture and the tables of Table 1 for files, for stdout and for the page."""
+"""Creates the picture and the tables of Table 1, which are written to files, to stdout and to the
+page.
+"""
 
 import pathlib
 from collections.abc import Mapping, Sequence

@@ -35,7 +35,7 @@ def run(manual_dir: Path, out: Path, settings: Settings = SCALES["full"]) -> dic
         the trainings.
 
     Raises:
-        ValueError: If a file is missing or damaged, or the settings name an unknown row.
+        ValueError: If a file is missing or damaged, or if the settings name an unknown row.
         OSError: If the folder cannot be written to.
     """
     out = pathlib.Path(out)

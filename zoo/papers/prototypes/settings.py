@@ -21,13 +21,13 @@ class Settings(ExperimentSettings):
         width: Number of filters in the first convolution of the network.
         epsilon: Largest change of a pixel in the attacks.
         attack_steps: Number of steps of the attack in training.
-        short, long: Numbers of steps of the two PGD attacks. `long` is also the number of steps of
-            APGD.
+        short, long: Number of steps in the shorter and in the longer PGD attack. APGD also takes
+            `long` steps.
         restarts: Number of restarts of APGD on the margin.
         targets: Number of target classes of the targeted APGD.
         queries: Number of queries of the Square attack, which uses no gradients.
         images_per_run: Number of images that a run attacks.
-        seeds: Number of trainings of each kind, with different seeds.
+        seeds: Number of trainings of each kind. Each training has another seed.
         rows: Names of the rows of the table, from `methods.ROWS`. None: all rows.
     """
 

@@ -27,7 +27,8 @@ Table = dict[str, list[Any]]
 
 
 def column_heads(attacks: Mapping[str, Any]) -> dict[str, str]:
-    """Returns a dictionary from the table's columns of figures to their headings.
+    """Returns the headings of those columns of the table that contain figures, as a dictionary from
+    columns to headings.
 
     Args:
         attacks: Dictionary from columns to attacks, as in `Experiment.attacks`.
@@ -48,9 +49,9 @@ def comparison(sums: Mapping[str, Sequence[Mapping[str, int]]], columns: Iterabl
 
     Returns:
         Dictionary from names to columns. The columns are `method`, `count`, `seeds`, `not_finite`
-        and six columns for each figure `x`: `x` is the mean over seeds, `x_low` and `x_high` are
-        the bounds of its 95 % Wilson interval over images, `x_least` and `x_most` are the smallest
-        and the largest value of a seed, and `x_paper` is the figure of the paper.
+        and six columns for each figure `x`. `x` is the mean over seeds. `x_low` and `x_high` are
+        the bounds of its 95 % Wilson interval over images. `x_least` and `x_most` are the smallest
+        and the largest value of a seed. `x_paper` is the figure of the paper.
     """
     names = [name for name in ROWS if name in sums]
     counts = [sums[name][0]["count"] for name in names]
@@ -71,8 +72,8 @@ def comparison(sums: Mapping[str, Sequence[Mapping[str, int]]], columns: Iterabl
 
 
 def _summary(right, count):
-    """Returns the mean over seeds, the bounds of its interval over images, and the smallest and the
-    largest value of a seed, as fractions.
+    """Returns five fractions: the mean over seeds, the two bounds of the interval of this mean over
+    images, and the smallest and the largest value of a single seed.
     """
     mean = statistics.mean(right)
     interval = stats.binomtest(round(mean), count).proportion_ci(method="wilson")

@@ -24,7 +24,7 @@ class Batches(keras.utils.PyDataset):
         digits: `Digits`.
         size: Number of digits in a batch. Digits that do not fill a batch are not used in the
             epoch.
-        seed: Seed that determines the orders.
+        seed: Seed of the random order in each epoch.
     """
 
     def __init__(self, digits: Digits, size: int, seed: int):
@@ -33,8 +33,8 @@ class Batches(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch. The order of the digits depends on this number. A resumed `fit` sets
-        this number.
+        """Number of the epoch, which determines the order of the digits. If `fit` resumes a
+        training, `fit` sets this number.
         """
         return self._epoch
 
@@ -106,8 +106,8 @@ class Trainings:
         return self._latest[1]
 
     def classifier(self, settings: Mapping[str, Any]):
-        """Returns the trained `PrototypicalClassifier` in float32, also if it was trained with
-        another dtype policy.
+        """Returns the trained `PrototypicalClassifier`. It computes in float32, even if it was
+        trained with another dtype policy.
         """
         model = self.network(settings)
         trained = model if settings["training"] == UNDEFENDED else model.classifier

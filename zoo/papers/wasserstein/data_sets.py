@@ -77,7 +77,7 @@ def read(domain: str, manual_dir: Path, data_dir: Path | None = None) -> DomainD
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
-        ValueError: If the folder contains no archive for the domain, or an archive is wrong.
+        ValueError: If the folder contains no archive for the domain, or if an archive is wrong.
     """
     require_packages()
     from tfds_builders.common.errors import MissingArchiveError
@@ -92,7 +92,9 @@ def read(domain: str, manual_dir: Path, data_dir: Path | None = None) -> DomainD
         relation = _relation(data_set, arrays)
         return DomainData(arrays, data_set.description, relation, data_set.people)
     names = " nor ".join(data_set.name.partition("/")[0] for data_set in DATA_SETS[domain])
-    raise MissingArchiveError(f"No recordings for --domain {domain}: neither {names}. {last_error}")
+    raise MissingArchiveError(
+        f"The folder contains no recordings for --domain {domain}, neither {names}. {last_error}"
+    )
 
 
 def _relation(data_set, arrays):

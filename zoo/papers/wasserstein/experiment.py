@@ -27,7 +27,7 @@ class Choice:
 
     Attributes:
         settings: Settings of the best run.
-        validation: Area under the ROC curve over all pairs of recordings by validation people.
+        validation: Area under the ROC curve over all pairs of recordings of the validation people.
         candidates: Number of candidate settings.
     """
 
@@ -78,9 +78,9 @@ class Experiment:
 
         Returns:
             Dictionary from methods to lists with one dictionary per seed. The methods without
-            training are first. A dictionary contains `figures` and `scores`, see
-            `measurements.measure`. The dictionary of the first seed also contains `after`, and for
-            trained methods `before`, see `measurements.drawing_data`.
+            training are first. Each dictionary contains `figures` and `scores`, see
+            `measurements.measure`. For the first seed, the dictionary also contains `after`, see
+            `measurements.drawing_data`. If the method is trained, it also contains `before`.
         """
         trainings = {
             name: [{**choices[name].settings, "seed": seed} for seed in range(self.settings.seeds)]
@@ -99,8 +99,8 @@ class Experiment:
         return {name: [next(results) for _ in runs] for name, runs in tests.items() if runs}
 
     def compare_divergences(self, choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
-        """Evaluates QP-WL's embeddings with divergences that are worse than the Wasserstein
-        distance according to the paper.
+        """Compares embeddings of QP-WL by divergences. According to the paper, these divergences
+        are worse than the Wasserstein distance.
 
         Args:
             choices: Output of `choose`.

@@ -54,16 +54,17 @@ def drawing_data(
     """Returns the data that the pictures of one seed need.
 
     Args:
-        distances: Distances between all recordings. The distances are the scores of the trials.
-        lengths: The distances after `Method.lengths`, which makes the distance between equal
-            embeddings 0.
+        distances: Distances between all recordings, which are used as scores.
+        lengths: The same distances, converted by `Method.lengths`, so that the distance between
+            equal embeddings is 0.
         recordings: `Recordings`.
 
     Returns:
-        Dictionary with the following entries. `draws` contains for each random draw the scores of
-        the paper's verification with five observed recordings. `spread` is the result of the
-        function `spread`. `map` contains coordinates in the plane for recordings of the first
-        people, and `mapped` contains the person of each of these recordings.
+        Dictionary with the following entries. `draws` contains one entry per random draw: the
+        scores of verification in the paper's protocol, with five new recordings per person.
+        `spread` is the result of the function `spread`. `map` contains coordinates in the plane for
+        recordings of the first people, and `mapped` contains the person of each of these
+        recordings.
     """
     draws = splits.random_enrollments(recordings.subjects, observed=OBSERVED, seed=SEED)
     rows = first_recordings(recordings, MAPPED_PEOPLE, MAPPED_RECORDINGS)
@@ -124,9 +125,9 @@ def first_recordings(recordings: Recordings, people: int, count: int) -> np.ndar
 def compare_divergences(z: np.ndarray, metric: Distance, recordings: Recordings) -> dict[str, Any]:
     """Evaluates quantile embeddings by the Wasserstein distance and by two divergences.
 
-    According to the paper, the Jensen-Shannon and Kullback-Leibler divergences are worse. All
-    infinite divergences are replaced by the same number, which is larger than all finite
-    divergences.
+    According to the paper, the Jensen-Shannon and Kullback-Leibler divergences are worse than the
+    Wasserstein distance. All infinite divergences are replaced by the same number, which is larger
+    than all finite divergences.
 
     Args:
         z: Quantile embeddings, shape `(recordings, filters + 1, knots)`. The last row of an
@@ -135,9 +136,9 @@ def compare_divergences(z: np.ndarray, metric: Distance, recordings: Recordings)
         recordings: `Recordings` from which the embeddings were computed.
 
     Returns:
-        Dictionary from the name of a divergence to `figures`, the result of
-        `evaluation.paper_protocol`, and `infinite`, the fraction of all pairs that have an infinite
-        divergence.
+        Dictionary from the name of a divergence to a dictionary with `figures` and `infinite`.
+        `figures` is the result of `evaluation.paper_protocol`. `infinite` is the fraction of all
+        pairs that have an infinite divergence.
     """
     values, knots = z[:, :-1].astype(np.float64), z[0, -1]
     tables = {

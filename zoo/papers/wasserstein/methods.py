@@ -22,8 +22,8 @@ class Method:
     """A combination of a network, a loss and a distance.
 
     Attributes:
-        aggregation: Same as in `keras_dml.models.sequence_encoder`. The attribute is empty if the
-            method uses another network.
+        aggregation: Argument `aggregation` of `keras_dml.models.sequence_encoder`, or an empty
+            string if the method uses another network.
         loss: `"wasserstein"`, `"n_pair"` or `"softmax"`.
         scales: Candidate factors by which the loss multiplies distances or cosines.
         reads: Attribute of the recordings that the network takes: `SIGNALS`, `GAZE` or
@@ -44,7 +44,7 @@ class Method:
 
     def lengths(self, table: np.ndarray) -> np.ndarray:
         """Returns distances that are 0 between equal embeddings. Negative cosines are converted to
-        lengths of chords.
+        the lengths of chords between unit vectors.
 
         Args:
             table: Distances that `distance` computed.
@@ -88,7 +88,7 @@ def selected_methods(recordings, names: Iterable[str] | None) -> tuple[str, ...]
         names: Names of `METHODS`. None selects all methods that the recordings allow.
 
     Raises:
-        SettingError: If a name is unknown, or the recordings do not allow the method.
+        SettingError: If a name is unknown, or if the recordings do not allow the method.
     """
     applicable = applicable_methods(recordings)
     if names is None:
@@ -104,14 +104,14 @@ def selected_methods(recordings, names: Iterable[str] | None) -> tuple[str, ...]
 
 
 def untrained_encoder(method: Method, signals: Sequence[np.ndarray], settings: Mapping[str, Any]):
-    """Returns the untrained encoder of a method. The encoder normalizes channels with statistics of
-    the recordings.
+    """Returns the untrained encoder of a method. The means and standard deviations of the
+    recordings normalize the channels.
 
     Args:
-        method: A `Method` with an aggregation.
+        method: A `Method` whose `aggregation` is not empty.
         signals: Arrays `(time_i, channels)`.
-        settings: Dictionary with `seed`, `size`, `halvings`, `slope_l2` and, if it is not 16,
-            `knots`.
+        settings: Dictionary with `seed`, `size`, `halvings`, `slope_l2` and `knots`. Without
+            `knots`, the encoder has 16 knots.
     """
     keras.utils.set_random_seed(settings["seed"])
     model = models.sequence_encoder(
@@ -132,7 +132,7 @@ def model_and_loss(method: Method, encoder, classes: int, scale: float):
     """Returns the model to train, and its loss. The model shares its weights with the encoder.
 
     Args:
-        method: A `Method` with an aggregation.
+        method: A `Method` whose `aggregation` is not empty.
         encoder: Output of `untrained_encoder`.
         classes: Number of people.
         scale: Factor by which the loss multiplies distances or cosines.
@@ -150,7 +150,7 @@ def log_euclidean(signals: Sequence[np.ndarray]):
     no trained weights.
 
     Args:
-        signals: Arrays `(time_i, channels)`, whose statistics normalize the channels.
+        signals: Arrays `(time_i, channels)`, which determine how the channels are normalized.
     """
     normalization = layers.ChannelNormalization()
     normalization.adapt(signals)

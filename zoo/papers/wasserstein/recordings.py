@@ -25,11 +25,11 @@ class Recordings:
         signals: Arrays `(time_i, channels)`, float32, in the units of the sensor.
         subjects: Names of the people, strings.
         blocks: Number of the walk, day or film that the recording belongs to, in order of time. In
-            the stricter trials, the recordings of a person's last block are observed.
-        gaze: For eye movements, positions of the gaze in degrees, arrays `(time_i, 2)` of equal
-            length. Otherwise None.
+            the stricter trials, the recordings of a person's last block are the new recordings.
+        gaze: Positions of the gaze in degrees, arrays `(time_i, 2)` of equal length. None, if the
+            recordings are not eye movements.
         rate_hz: Time steps per second.
-        films: Whether the blocks are films. Several people watched the same film.
+        films: Whether the blocks are films. A film was watched by several people.
     """
 
     signals: list[np.ndarray]
@@ -114,8 +114,9 @@ def make_recordings(
         signals, subjects, blocks, rate_hz, gaze, films: Same as the attributes of `Recordings`.
 
     Raises:
-        ValueError: If there are no signals, the numbers of entries differ, a signal is not finite,
-            the numbers of channels differ, or the lengths of the gaze differ.
+        ValueError: If there are no signals, if the arguments have different numbers of entries, if
+            a signal is not finite, if signals have different numbers of channels, or if the arrays
+            in `gaze` have different lengths.
     """
     signals = [np.asarray(signal, np.float32) for signal in signals]
     counts = {"signals": len(signals), "subjects": len(subjects), "blocks": len(blocks)}
@@ -134,14 +135,14 @@ def make_recordings(
             or not np.isfinite(signal).all()
         ):
             raise ValueError(
-                f"Recording {i} has shape {signal.shape} or contains values that are not finite. "
-                "Finite signals of shape (time, channels) with the same channels are expected. "
-                "Leave this recording out."
+                f"Recording {i}, of shape {signal.shape}, is invalid. A recording must have the "
+                f"shape (time, {signals[0].shape[-1]}), with as many channels as the first "
+                "recording, and only finite values. Leave this recording out."
             )
     if gaze is not None and len({positions.shape for positions in gaze}) > 1:
         raise ValueError(
-            "Received gaze of different lengths. Arrays of one length, in degrees, are expected. "
-            "Cut the recordings into windows of one length."
+            "Received gaze arrays of different shapes. All arrays must have the same shape "
+            "(time, 2), in degrees. Cut the recordings into windows of one length."
         )
     subjects = np.asarray(subjects).astype(str)
     return Recordings(signals, subjects, np.asarray(blocks, np.int64), rate_hz, gaze, films)
@@ -188,13 +189,13 @@ def divide(recordings: Recordings, people: int | None = None) -> Division:
     test = test.of_people(_people_with_two_blocks(test, more_than=1))
     groups = (train, validation, test)
     if min(len(group.names) for group in groups) < 2:
-        counts = " to train, {} to choose settings, {} to test".format(
-            *(len(group.names) for group in groups[1:])
+        counts = "{} for training, {} for choosing settings and {} for the test".format(
+            *(len(group.names) for group in groups)
         )
         raise ValueError(
-            f"Received {len(names)} people: {len(train.names)}{counts}. People with only one "
-            "recording are not counted, nor are people with only one block in the test. At least "
-            f"two people are needed in each group. {MIN_PEOPLE} people suffice."
+            f"Received {len(names)} people, which gives {counts}. People with only one recording "
+            "do not count. In the test, people with only one block do not count either. Each group "
+            f"needs at least two people. Use at least {MIN_PEOPLE} people with enough recordings."
         )
     return Division(*groups)
 

@@ -45,8 +45,8 @@ def write(
     *,
     source: str,
 ) -> tuple[dict[str, Table], list[pathlib.Path]]:
-    """Computes the table and the figures of the paper from the recordings of a domain, and writes
-    them. Also writes `figures.json`.
+    """Computes the table and the figures of the paper from the recordings of a domain. Writes the
+    table, the figures and `figures.json`.
 
     Args:
         out: Folder.
@@ -184,7 +184,7 @@ def _maps(results: Results, caption: str) -> Figure:
 
 def _protocol_title(table):
     """Returns a title that contains the AUC of the best method and the AUC of QP-WL. The AUCs are
-    for one observed recording.
+    for one new recording per person.
     """
     areas = {}
     for i, method in enumerate(table["method"]):
@@ -248,7 +248,7 @@ def _eer_section(table):
         cells = (f"{100 * table['value'][i]:.1f} ± {100 * table['stderr'][i]:.1f}" for i in indices)
         rows.append((method, *cells))
     return Section(
-        "EER of verification in %, the paper's protocol",
+        "EER of verification in %, by the paper's protocol",
         "The EERs are from the trials of the table above. The paper does not contain EERs.",
         ("method", *map(str, counts)),
         rows,
@@ -278,7 +278,7 @@ def _identification_section(table):
                 row.append(_percent(table["value"][_index(table, method, *key)]))
         groups.append((label, count))
     return Section(
-        f"Identification and imposters by {most} recordings in %, the paper's protocol",
+        f"Identification and imposters with {most} recordings in %, by the paper's protocol",
         "The headings of the columns give the fraction of all people who are enrolled. The "
         "accuracy of identification is the fraction of people whose nearest enrolled template is "
         "their own. For imposters, half of the people are never enrolled. The AUC describes how "
@@ -327,9 +327,10 @@ def _divergence_section(table):
         "figures are from the paper's protocol with one or five observed recordings.",
         ("divergence", *("1 recording", "5 recordings"), "1 recording", "5 recordings", "pairs"),
         rows,
-        "For Jensen-Shannon, the square roots of the divergences, which are metrics, are summed "
-        "over filters. For Kullback-Leibler, the divergences are summed over filters. All infinite "
-        "divergences are replaced by the same number, which is larger than all finite ones.",
+        "The square root of the Jensen-Shannon divergence is a metric. These square roots are "
+        "summed over filters. The Kullback-Leibler divergences themselves are summed over filters. "
+        "All infinite divergences are replaced by the same number, which is larger than all finite "
+        "divergences.",
         groups=(("", 1), ("AUC", 2), ("EER, %", 1), ("identified, %", 1), ("infinite, %", 1)),
     )
 
@@ -338,8 +339,8 @@ def _settings_section(table):
     rows = list(zip(*table.values(), strict=True))
     return Section(
         "Chosen settings",
-        "The settings of each method are chosen from a grid. They have the highest AUC over all "
-        "pairs of recordings by the validation people.",
+        "For each method, the settings with the highest AUC are chosen from a grid. The AUC is "
+        "measured on all pairs of recordings by the validation people.",
         (
             "method",
             "candidates",

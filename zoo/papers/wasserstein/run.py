@@ -24,11 +24,11 @@ LOW_RATE_HZ = 100  # at lower rates a fast eye movement has too few steps
 
 @dataclasses.dataclass(frozen=True)
 class _DomainExperiment:
-    """Experiment on a domain before the training. The people are already divided.
+    """Experiment on a domain whose people are already divided. No network is trained yet.
 
     Attributes:
         domain: A key of `DOMAINS`.
-        data: `data_sets.DomainData` of the domain, but without arrays.
+        data: `data_sets.DomainData` of the domain. Its arrays have been removed.
         out: Folder of the results.
         experiment: `experiment.Experiment`.
         lead: Sentences about the data and the methods.
@@ -63,13 +63,13 @@ def run(
         data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Returns:
-        Content of `figures.json`, a dictionary from names to tables. If there are several domains,
-        `figures.json` contains such a dictionary for each domain.
+        Content of `figures.json`. For one domain, it is a dictionary from names to tables. For
+        several domains, it contains one such dictionary per domain.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
-        ValueError: If an archive is missing or wrong, contains too few people, or does not contain
-            the data that a method of the settings needs.
+        ValueError: If an archive is missing or wrong, if it contains too few people, or if it does
+            not contain the data that a method in the settings needs.
         OSError: If the folder cannot be written to.
     """
     out = pathlib.Path(out)
@@ -131,7 +131,7 @@ def _read(domains, manual_dir, data_dir):
         archive to error messages.
 
     Raises:
-        ValueError: If no archive is found for any domain. The message names the archives.
+        ValueError: If no archive is found for any domain. The error message names the archives.
     """
     require_packages()
     from tfds_builders.common.errors import MissingArchiveError

@@ -41,8 +41,8 @@ Results = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def protocol(results: Results, domain: str) -> Table:
-    """Returns a table with the figures of the paper's protocol. The table contains one row for each
-    figure of each method.
+    """Returns a table with the figures of the paper's protocol. The table contains one row per
+    method and figure.
 
     Args:
         results: Output of `Experiment.compare`.
@@ -52,7 +52,7 @@ def protocol(results: Results, domain: str) -> Table:
         Dictionary from names to columns. `value` is the mean over seeds. `stderr` is the standard
         error over draws of recordings, averaged over seeds. `stderr_over_seeds` is None for one
         seed. `paper` is the figure of the paper, or None if the paper does not print this figure.
-        The other columns are `method`, `KEYS`, `people` and `left_out`.
+        The other columns are `method`, the names in `KEYS`, `people` and `left_out`.
     """
     columns = ("value", "stderr", "stderr_over_seeds", "people", "left_out", "paper")
     table = {name: [] for name in ("method", *KEYS, *columns)}
@@ -86,9 +86,9 @@ def pooled(results: Results, trials: Trials) -> Table:
     Returns:
         Dictionary from names to columns. `auc` and `eer` are means over seeds. `eer_low` and
         `eer_high` are the bounds of the 95 % interval over people and seeds. `difference` is the
-        EER of QP-WL minus the EER of the method, and `difference_low` and `difference_high` are the
-        bounds of its paired interval. The three values are None for QP-WL. The other columns are
-        `method` and `seeds`.
+        EER of QP-WL minus the EER of the method. `difference_low` and `difference_high` are the
+        bounds of its paired interval. These three columns contain None in the row of QP-WL. The
+        other columns are `method` and `seeds`.
     """
     order = [QP_WL, *(name for name in results if name != QP_WL)]
     comparison = evaluation.eer_comparison(
@@ -119,7 +119,7 @@ def divergences(results: Sequence[Mapping[str, Any]]) -> Table:
     Returns:
         Dictionary from names to columns. `distance` is the name of the divergence, and `infinite`
         is the fraction of pairs with an infinite divergence. `auc_1`, `auc_5`, `eer_1` and `eer_5`
-        are figures of verification with one and five observed recordings. `accuracy_1` and
+        are figures of verification with one and five new recordings per person. `accuracy_1` and
         `accuracy_5` are accuracies of identification among all people. For each figure there is a
         column `..._stderr` with its standard error over the draws.
     """
@@ -162,8 +162,8 @@ def spread(results: Results) -> tuple[Table, dict[str, dict[str, float]]]:
     first seed.
 
     Returns:
-        A table for `reports.person_distances`, and a dictionary with `before` and `after` training.
-        The values of this dictionary are dictionaries from methods to `separated`.
+        A table for `reports.person_distances`, and a dictionary with the keys `before` and `after`
+        (the training). Each value is a dictionary from methods to the figure `separated`.
     """
     table = {name: [] for name in ("method", "stage", "kind", "fraction", "distance")}
     separated = {"before": {}, "after": {}}
@@ -184,9 +184,10 @@ def spread(results: Results) -> tuple[Table, dict[str, dict[str, float]]]:
 
 
 def maps(results: Results) -> Table:
-    """Returns coordinates in the plane for recordings of the first people, for the first seed.
+    """Returns coordinates in the plane for recordings. Only recordings of the first people and
+    networks of the first seed are used.
 
-    Each method has a panel in the picture. People have numbers instead of names.
+    Each method has a panel in the picture. The table identifies people by numbers, not by names.
     """
     table = {name: [] for name in ("panel", "person", "x", "y")}
     for method, runs in results.items():
@@ -215,6 +216,6 @@ def _paper(domain, method, figure):
 
 
 def _row(rows, key):
-    """Returns the only row with the given values of `KEYS`."""
+    """Returns the one row that has the given values in the columns `KEYS`."""
     (row,) = [row for row in rows if tuple(row[name] for name in KEYS) == key]
     return row

@@ -31,7 +31,7 @@ class ConstantRate:
     learning_rate: float
 
     def optimizer(self, steps: int):
-        """Returns a new optimizer. The number of steps is ignored."""
+        """Returns a new optimizer. The argument, the number of steps, is ignored."""
         return keras.optimizers.Adam(self.learning_rate)
 
 
@@ -57,8 +57,9 @@ class Trainings:
                 `schedule`, `scale`, `slope_l2`, `size`, `halvings` and `narrower`.
 
         Returns:
-            Dictionary with `loss`, the loss in the last epoch, and `validation`, the area under the
-            ROC curve over all pairs of recordings by validation people.
+            Dictionary with `loss` and `validation`. `loss` is the loss in the last epoch.
+            `validation` is the area under the ROC curve over all pairs of recordings of the
+            validation people.
         """
         method = METHODS[settings["method"]]
         path = self.path_of(settings)
