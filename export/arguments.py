@@ -8,7 +8,8 @@ def parser(description: str) -> argparse.ArgumentParser:
     """Returns a parser of the shared arguments.
 
     Args:
-        description: Description of the script. The help begins with the first line of this text.
+        description: Description of the script. The help text begins with the first line of the
+            description.
     """
     command = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -1,8 +1,8 @@
 """Measures exported models on people who are not in the training data.
 
 A published model is measured on its test people. If the published model was trained on all people,
-the models that were trained in cross-validation are measured instead, each on the people it was not
-trained on.
+the models of the cross-validation are measured. Each of these models is measured on the people who
+are not in its training data.
 """
 
 import functools

@@ -3,8 +3,8 @@
 The measure is the accuracy if the model card has an accuracy, and otherwise the AUC of
 verification. The measure is computed on test people, or on training people if the card names no
 test people. The recordings come from the data set that the card names. If the recipe
-`zoo/<name>/train.py` has a function `examples(split) -> (inputs, labels)`, this function returns
-the inputs of the model and their labels instead. The labels of a classifier are class ids.
+`zoo/<name>/train.py` has a function `examples(split) -> (inputs, labels)`, the inputs and the
+labels come from this function. The labels of a classifier are class ids.
 """
 
 import dataclasses
@@ -37,8 +37,8 @@ class Recordings:
 
     Attributes:
         signals: List of recordings.
-        people: Person of each recording. If the model recognizes motions or classes instead of
-            people, the array contains the motion or the class of each recording.
+        people: Person of each recording. For a model that recognizes motions or classes, `people`
+            contains the motion or the class of each recording.
         sources: Original recording from which each recording was cut.
     """
 
@@ -61,7 +61,7 @@ def test_recordings(card: dict) -> Recordings | None:
 
 
 def calibrating(card: dict) -> list | None:
-    """Returns training recordings that set the int8 ranges, or None if there is no data.
+    """Returns training recordings for computing the int8 ranges, or None if there is no data.
 
     Args:
         card: Card of the model.
@@ -81,13 +81,13 @@ def metric_name(card: dict) -> str:
 
 
 def device_distance(model: "keras.Model") -> distances.Distance | None:
-    """Returns the distance that a .tflite file computes, if the model computes another distance.
+    """Returns the distance of a .tflite file if the file and the model use different distances.
 
     Args:
         model: A `keras.Model`.
 
     Returns:
-        A distance, or None if the file computes the distance of the model.
+        The file's distance, or None if the file and the model use the same distance.
     """
     distance = inference.head_distance(model)
     is_equal = distance.device_distance in (None, distance.name)
@@ -130,7 +130,7 @@ def accuracy(scores: np.ndarray, measured: Recordings) -> float:
 
 
 def recipe_examples(card: dict, split: str) -> Recordings | None:
-    """Returns the examples of the recipe of a model, or None if the data is not available.
+    """Returns the examples from a model's recipe, or None if the data is not available.
 
     Args:
         card: Card of the model.
@@ -147,7 +147,7 @@ def people_recordings(card: dict, key: str) -> Recordings | None:
 
     Args:
         card: Card of the model.
-        key: `"test_subjects"` or `"train_subjects"`, a key of the entry `data` of the card.
+        key: Key of the card's entry `data`: `"test_subjects"` or `"train_subjects"`.
 
     Returns:
         `Recordings`, or None if the data set is not available or the card names no people.
@@ -175,7 +175,7 @@ def people_recordings(card: dict, key: str) -> Recordings | None:
 
 
 def limited(recordings: Recordings, count: int = MAX_PER_PERSON) -> Recordings:
-    """Selects at most `count` recordings of each person, evenly spread over the recordings."""
+    """Selects at most `count` recordings of each person, at evenly spaced indices."""
     selected = []
     for person in np.unique(recordings.people):
         rows = np.flatnonzero(recordings.people == person)
@@ -185,7 +185,7 @@ def limited(recordings: Recordings, count: int = MAX_PER_PERSON) -> Recordings:
 
 
 def auc(distance: Callable, embeddings: np.ndarray, measured: Recordings) -> float:
-    """Computes the AUC over all pairs of recordings that were cut from different originals.
+    """Computes the AUC over all pairs of recordings, except pairs cut from the same recording.
 
     Args:
         distance: Function that computes the distances between two sets of embeddings.
@@ -219,7 +219,8 @@ def _columns(card, builder):
 
 
 def _parts(record):
-    """Splits a walk (first to last footstep) into windows, and returns other recordings whole."""
+    """Splits a walk, from the first to the last footstep, into windows. Does not split recordings
+    without footsteps."""
     signal = np.asarray(record["sequence"], np.float32)
     steps = record.get("steps", record.get("left_steps"))
     if steps is None:

@@ -1,8 +1,9 @@
 """Exports the models of the zoo as SavedModels and measures them.
 
-The script writes folders MODEL_saved_model. The script also writes a table into export/README.md
-with the size, the latency, the drift and the change in AUC (for classifiers: in accuracy) of each
-file. The change in AUC needs the recordings, whose location zoo/recordings.py documents.
+The names of the folders are MODEL_saved_model. The script also writes a table into
+export/README.md. For each folder, the table contains the size, the latency, the drift and the
+change in AUC (for classifiers: in accuracy). The change in AUC needs the recordings. The docstring
+of zoo/recordings.py says where these recordings are stored.
 
 Example: python export/saved_model.py gait_qp_wl
 """

@@ -1,9 +1,9 @@
 """Exports the models of the zoo as TFLite files and measures the effect of each quantization.
 
-The script writes files MODEL_QUANTIZATION.tflite. The script also writes a table into
-export/README.md with the size, the latency, the drift and the change in AUC (for classifiers: in
-accuracy) of each file. int8 files and the change in AUC need the recordings, whose location
-zoo/recordings.py documents.
+The names of the files are MODEL_QUANTIZATION.tflite. The script also writes a table into
+export/README.md. For each file, the table contains the size, the latency, the drift and the change
+in AUC (for classifiers: in accuracy). int8 files and the change in AUC need the recordings. The
+docstring of zoo/recordings.py says where these recordings are stored.
 
 Example: python export/tflite.py gait_qp_wl --quantization dynamic int8
 """
@@ -60,7 +60,7 @@ def export_model(name: str, out: pathlib.Path, quantizations: list[str]) -> list
     Args:
         name: Name of a model of the zoo.
         out: Folder in which the files are written.
-        quantizations: Types of the weights, names in `QUANTIZATIONS`.
+        quantizations: Types of the weights, each an entry of `QUANTIZATIONS`.
     """
     from export import judges, quality, report
     from keras_dml import export, zoo

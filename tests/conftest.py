@@ -1,5 +1,6 @@
-"""Fixtures and hooks for all tests. They find the real recordings, seed random numbers, order the
-tests, and free memory."""
+"""Fixtures and hooks for all tests. The fixtures and hooks find the real recordings, seed random
+numbers, order the tests, and free memory.
+"""
 
 import contextlib
 import gc
@@ -90,8 +91,8 @@ def pytest_configure(config):
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Turns off the garbage collector while pytest imports the test modules. Imported objects are
-    never freed. Searching them for garbage took a quarter of the time until a process began its
-    first test.
+    never freed. A search for garbage among these objects took a quarter of the time until a process
+    began its first test.
     """
     gc.disable()
     result = yield
@@ -137,9 +138,11 @@ def _seed(name):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Runs at most one test more at once than there are cores, so that the cores stay busy while a
-    test waits for a server or a child process. More tests would need more memory without saving
-    time."""
+    """Limits the number of tests that run at the same time to the number of cores plus one.
+
+    With one additional test, all cores stay busy while a test waits for a server or a child
+    process. Further tests would need more memory without saving time.
+    """
     if fcntl is None or not hasattr(item.config, "workerinput"):
         return (yield)
     with contextlib.ExitStack() as stack:
@@ -186,9 +189,9 @@ def pytest_runtest_teardown(item, nextitem):
 
 
 def _forget_training_steps():
-    """Deletes the gradients that TensorFlow registers for each traced step, because they keep the
-    graph in memory. Only code that differentiates through a function from an earlier test file
-    would need these gradients. Kernels are created again when they are called.
+    """Deletes the gradients that TensorFlow registers for each traced step, because these gradients
+    keep the graph in memory. These gradients would only be needed to differentiate a function that
+    an earlier test file defined. Kernels are created again when they are called.
     """
     from tensorflow.python.eager import context
     from tensorflow.python.framework import ops

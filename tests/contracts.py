@@ -1,10 +1,10 @@
 """Checks that every public layer, model and loss must pass. `test_contracts.py` runs the checks.
 
 A case describes how to build the object that is checked: `Network` for a layer or a model, `Loss`
-for a loss. A check is a function of a case and a random generator, and of a folder if it writes
-files. A check raises AssertionError if the object fails. `NETWORK_CHECKS` and `LOSS_CHECKS` list
-the checks. A new layer, model or loss needs a case in `test_contracts.py`. All checks run on
-TensorFlow and on JAX.
+for a loss. A check is a function of a case and a random generator. A check that writes files also
+takes a folder. A check raises AssertionError if the object fails. `NETWORK_CHECKS` and
+`LOSS_CHECKS` list the checks. A new layer, model or loss needs a case in `test_contracts.py`. All
+checks run on TensorFlow and on JAX.
 """
 
 import contextlib
@@ -64,8 +64,8 @@ class Loss:
 
 @functools.lru_cache(maxsize=1)
 def shared(case):
-    """Returns the network that `build` returns for a case, a Keras model around this network,
-    inputs of the model, and outputs of the model.
+    """Returns four objects for a case: the network that `build` returns, a Keras model around this
+    network, inputs of the model, and outputs of the model.
 
     All checks that do not change the network use the same network, because building and calling a
     network takes most of the time.
@@ -160,8 +160,9 @@ def padding_moves_nothing(case, rng):
 
 
 def mask_passes_or_ends(case, rng):
-    """Checks the mask of the outputs. A layer that keeps the time axis must pass its mask on. A
-    layer that removes the time axis must pass on None."""
+    """Checks the mask of the outputs. The output of a layer that keeps the time axis must have a
+    mask. The output of a layer that removes the time axis must have no mask.
+    """
     layer = case.build()
     if isinstance(layer, keras.Model):
         return
@@ -209,7 +210,9 @@ def docstring_names_every_argument(case, rng=None):
 
 def loaded_model_trains_on_like_the_original(case, rng, folder):
     """Checks that a loaded model continues training like the original model. The losses of the two
-    models must be equal bit for bit, because quantile embeddings contain their knots."""
+    models must be equal bit for bit. The knots, which are part of quantile embeddings, must
+    therefore be restored exactly.
+    """
     if case.loss is None:
         return
     model = as_model(case.build())
@@ -235,8 +238,9 @@ LARGE_CHECKS = [keras_file_rebuilds_layers_and_weights, docstring_names_every_ar
 
 def checks_of(case):
     """Returns the checks that apply to a network. Networks of Keras's own layers are checked on
-    TensorFlow only, because Keras tests these layers, and because on JAX a large network compiles
-    an initializer for each shape."""
+    TensorFlow only, for two reasons. Keras itself tests these layers, and on JAX a large network
+    compiles an initializer for each shape.
+    """
     if case.stock and keras.backend.backend() != "tensorflow":
         return []
     return LARGE_CHECKS if case.large else NETWORK_CHECKS

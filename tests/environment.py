@@ -1,6 +1,6 @@
 """Environment variables of the tests, set when this module is imported.
 
-TensorFlow, matplotlib and NumPy read these variables when they are first imported.
+TensorFlow, matplotlib and NumPy read the environment variables when they are first imported.
 """
 
 import importlib.metadata

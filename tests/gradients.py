@@ -25,8 +25,9 @@ def gradients(function, *arrays):
 
 
 def second_derivatives(function, array):
-    """Computes the gradient of the gradient's squared length. Each entry depends on second
-    derivatives."""
+    """Computes the gradient of the gradient's squared length. Each entry of the result depends on
+    second derivatives of the function.
+    """
     x = ops.convert_to_tensor(array)
     if keras.backend.backend() == "jax":
         import jax

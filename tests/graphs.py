@@ -1,5 +1,7 @@
-"""Helpers that compile a function to one graph in the same precision, because finite differences
-call a function hundreds of times."""
+"""Functions that compile a function to one graph without changing its precision.
+
+Finite differences call a function hundreds of times, so compiling the function saves time.
+"""
 
 import numpy as np
 

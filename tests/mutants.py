@@ -1,11 +1,12 @@
 """Mutation testing: `python -m tests.mutants` changes the package in small ways and runs the tests
 for each change.
 
-Two libraries for mutation testing are not used. mutmut 3.8 changes neither constants of modules nor
-decorated functions, such as functions with a custom gradient and properties, and it replaces each
-function by a dispatcher. cosmic-ray 8.7 changes files in the checkout and starts Python for each
-mutant, although importing TensorFlow takes longer than most of these tests. The two libraries do
-not remove terms and checks, and do not exchange `min` and `max` or `any` and `all`.
+Two libraries for mutation testing are not used. mutmut 3.8 does not change constants of modules. It
+also does not change decorated functions, such as properties and functions with a custom gradient.
+mutmut replaces each function by a dispatcher. cosmic-ray 8.7 changes files in the checkout and
+starts Python for each mutant, although importing TensorFlow takes longer than most of these tests.
+mutmut and cosmic-ray do not remove terms and checks. They also do not exchange `min` and `max`, or
+`any` and `all`.
 """
 
 import compileall

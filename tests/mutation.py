@@ -122,7 +122,8 @@ def sample(pool, count, seed):
 
     Args:
         pool: List of `Mutant`.
-        count: Number of mutants to draw. If there are fewer mutants, all are returned.
+        count: Number of mutants to draw. If `pool` has fewer mutants, the function returns all of
+            them.
         seed: Seed of the draw.
 
     Returns:
@@ -156,8 +157,8 @@ def equivalents(text):
     """Returns a dictionary of the mutants that do not change behavior: `Mutant.key` and the reason.
 
     Args:
-        text: TOML with tables `equivalent` that have the keys `file`, `function`, `old`, `new` and
-            `reason`.
+        text: TOML text with tables named `equivalent`. Each table has the keys `file`, `function`,
+            `old`, `new` and `reason`.
     """
     tables = tomllib.loads(text).get("equivalent", [])
     return {

@@ -22,10 +22,10 @@ def after_imports():
     """Configures the garbage collector and TensorFlow after all imports.
 
     The garbage collector need not visit imported objects, because they are never freed. Garbage
-    collection takes a seventh of the time of all tests if it visits imported objects, and half of
-    this time if it does not. TensorFlow stores the Python stack for each operation of a graph, for
-    messages that no test reads. Storing these stacks takes a tenth of the time of tests that trace
-    graphs.
+    collection takes a seventh of the time of all tests if it visits imported objects, and half as
+    long if it does not visit these objects. For error messages, TensorFlow stores the Python stack
+    of each operation of a graph. No test reads these messages, and storing the stacks takes a tenth
+    of the time of tests that trace graphs.
     """
     ops = sys.modules.get("tensorflow.python.framework.ops")
     if ops and KNOWN_TENSORFLOW:

@@ -15,8 +15,8 @@ def unseen():
     """Returns the utterances of speakers who were not used in training.
 
     Returns:
-        `(earlier, later)`: the utterances in `ae.train` and in `ae.test`. Each is a list with the
-        arrays `(time, 12)` of each speaker.
+        `(earlier, later)`: the utterances in `ae.train` and in `ae.test`. `earlier` and `later` are
+        dicts from a speaker to the list of the speaker's utterances, arrays of shape `(time, 12)`.
     """
     with np.load(FILE) as data:
         utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])

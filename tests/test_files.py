@@ -190,8 +190,10 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
 def test_the_next_run_clears_what_an_interrupted_cleanup_left(
     tmp_path, monkeypatch, name, backwards
 ):
-    """Tests that the next run completes an interrupted cleanup. The cleanup is interrupted after
-    each number of deletions, for the two orders in which a system may list a folder."""
+    """Tests that the next run completes an interrupted cleanup. The test repeats the cleanup, and
+    interrupts it after one deletion, after two deletions, and so on. A system may list a folder in
+    two orders, and the test uses both.
+    """
     path = tmp_path / name
     place = _files.replaceable_file if path.suffix else replaceable_folder
     monkeypatch.setattr(os, "scandir", sorted_scandir(os.scandir, backwards))
@@ -289,7 +291,7 @@ def mode(path):
 def test_a_path_that_ends_in_no_name_is_refused(tmp_path, monkeypatch, path):
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path / "folder")
-    with pytest.raises(ValueError, match="must end in its name. Received"):
+    with pytest.raises(ValueError, match="must end in a name. Received"):
         _files.replaceable_file(path)
 
 
@@ -303,7 +305,7 @@ def test_a_path_with_a_null_character_is_refused(place):
 def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
     thing(tmp_path, "the user's")  # the user's folder, which `.` and `folder/..` would replace
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="path of a folder must end in its name. Received"):
+    with pytest.raises(ValueError, match="path of a folder must end in a name. Received"):
         replaceable_folder(path)
     assert replaceable_folder("new/") == pathlib.Path("new")
 
@@ -327,23 +329,25 @@ def places(tmp_path):
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a socket", "a device", "a link"])
 def test_what_is_no_regular_file_is_refused_and_left(tmp_path, places, kind):
     before = names(tmp_path)
-    with pytest.raises(ValueError, match=f"is {kind}.*left as it is"):
+    with pytest.raises(ValueError, match=f"is {kind}.*was not changed"):
         _files.write_text(places[kind], "new")
     if kind != "a folder":
-        with pytest.raises(ValueError, match=r"is a\b.*left as it is"):
+        with pytest.raises(ValueError, match=r"is a\b.*was not changed"):
             replaceable_folder(places[kind])
     assert names(tmp_path) == before
     assert content(tmp_path / "a folder") == {"notes.txt": "mine"}
 
 
 def test_a_device_is_no_place_for_a_file():
-    with pytest.raises(ValueError, match="'/dev/null' is a device, so it is left as it is"):
+    with pytest.raises(ValueError, match="'/dev/null' is a device, so it was not changed"):
         _files.replaceable_file("/dev/null")
 
 
 @pytest.fixture(params=["descriptor", "process", "folder", "link", "linked folder", "new"])
 def kernel_path(request, tmp_path):
-    """Returns a path that leads through a folder of the kernel to `notes.txt` or to a new file."""
+    """Returns a path to `notes.txt` or to a new file. The path leads through a folder of the
+    operating system's kernel.
+    """
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "links").mkdir()
     with (tmp_path / "notes.txt").open() as file:
@@ -365,9 +369,9 @@ def kernel_path(request, tmp_path):
 
 def test_no_file_is_replaced_through_a_folder_of_the_kernel(tmp_path, kernel_path):
     for path in (kernel_path, os.path.relpath(kernel_path)):
-        with pytest.raises(ValueError, match="leads through /(dev|proc), .* left as it is"):
+        with pytest.raises(ValueError, match="leads through /(dev|proc), .* was not changed"):
             _files.write_text(path, "new")
-        with pytest.raises(ValueError, match="left as it is"):
+        with pytest.raises(ValueError, match="not changed"):
             replaceable_folder(path)
     assert names(tmp_path) == ["links", "notes.txt"]
     assert content(tmp_path / "notes.txt") == "mine"

@@ -38,7 +38,7 @@ def carried(paths, file):
 
     Args:
         paths: Files of tests.
-        file: Path to write the ids to.
+        file: Path of the file into which the ids are written.
     """
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n=0", "-m=", "--tb=no", "-p", "no:cacheprovider"]

@@ -100,8 +100,9 @@ def test_every_name_that_a_package_shows_loads():
 
 
 def test_a_function_stays_itself_on_the_second_access():
-    """Tests that a lazily loaded function is still a function at the second access. The module with
-    the same name could replace the function."""
+    """Tests that a lazily loaded function is still a function at the second access. A module with
+    the same name as the function could replace the function.
+    """
     from keras_dml import inference
 
     assert keras_dml.embed is keras_dml.embed is inference.embed

@@ -121,8 +121,10 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
 
 
 def squeezed():
-    """Returns a model with a branch without a time axis. The product of the branch and the sequence
-    has no mask."""
+    """Returns a model that multiplies a sequence by an array of weights.
+
+    The array has no time axis, so the product has no mask.
+    """
     signal = keras.Input((None, CHANNELS))
     steps = layers.MaskedConv1D(4, 3, bias_initializer="ones")(signal)
     share = keras.layers.Dense(4, "sigmoid")(keras.layers.GlobalAveragePooling1D()(steps))
@@ -374,7 +376,7 @@ def test_a_batch_size_that_is_no_whole_number_is_refused(rng, batch_size):
 
 
 def test_a_single_recording_that_is_not_in_a_list_is_answered_with_what_to_do(rng):
-    with pytest.raises(ValueError, match="single recording as a list of one"):
+    with pytest.raises(ValueError, match="single recording as a list with one element"):
         embed(ours(), recordings(rng)[0])
 
 
@@ -484,7 +486,7 @@ def test_an_image_of_another_size_dtype_or_range_is_named(bad, message):
 
 
 def test_an_image_alone_is_answered_with_what_to_do(rng):
-    with pytest.raises(ValueError, match="Image 0 must have shape.*a list of one"):
+    with pytest.raises(ValueError, match="Image 0 must have shape.*a list with one element"):
         embed(of_images(), images(rng)[0])
 
 

@@ -140,7 +140,7 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     model = contracted()
     recordings = [walk(rng, scale=factor) for _ in range(3)]
     with pytest.warns(
-        UserWarning, match=f"in ax, ay. .* is ({size}).*had 0.5 to 2 g.*unit is not g"
+        UserWarning, match=f"In the channels ax, ay, .* is ({size}).*had 0.5 to 2 g.*unit is not g"
     ):
         result = keras_dml.embed(model, [*recordings, walk(rng)])
     assert result.shape == (4, 3)
@@ -164,7 +164,7 @@ def test_a_few_loud_or_quiet_recordings_are_no_other_unit(rng):
 
 def test_a_channel_that_was_silent_in_training_is_compared(rng):
     model = contracted(stddev_range=[[0, 0], [0, 0], [50, 200]])
-    with pytest.warns(UserWarning, match="in ax, ay"):
+    with pytest.warns(UserWarning, match="In the channels ax, ay,"):
         keras_dml.embed(model, [walk(rng)])
 
 

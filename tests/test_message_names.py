@@ -44,7 +44,7 @@ NOT_IN_REST = {  # functions of messages that no request of a client can cause
 
 
 class Zero(int):
-    """Value for a field of any format specification."""
+    """Value that is formatted as "0" for every format specification."""
 
     def __format__(self, layout):
         return "0"

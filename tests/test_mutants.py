@@ -1,5 +1,8 @@
-"""Tests mutation testing. The tests of a mutant (a copy of the package with one small change) must
-fail or pass correctly, and the checkout must not change."""
+"""Tests mutation testing.
+
+A mutant is a copy of the package with one small change. If tests notice the change, the mutant must
+be reported as killed. The checkout must not change.
+"""
 
 import csv
 import os
@@ -162,8 +165,9 @@ def run(root, *options):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_mutant_is_killed_and_another_survives(toy):
-    """Tests that one mutant fails its tests and another mutant survives. The tests contain neither
-    an empty list nor equal numbers, so a mutant survives."""
+    """Tests that one mutant fails its tests and another mutant survives. The toy tests use neither
+    an empty list nor equal numbers, so some mutants survive.
+    """
     before = {path: path.read_bytes() for path in sorted(toy.rglob("*.*"))}
     path = toy.parent / "results.csv"
     pattern = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"

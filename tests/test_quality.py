@@ -41,12 +41,12 @@ def clip(x):
 @pytest.mark.parametrize(
     ("recording", "reason"),
     [
-        (changed(lambda x: x[:, 1].fill(0.25)), "channel y is flat: it stands at 0.25"),
+        (changed(lambda x: x[:, 1].fill(0.25)), "channel y is flat: its value is always 0.25"),
         (changed(lambda x: np.multiply(x[:, 1], 1e-4, out=x[:, 1])), "channel y is flat"),
-        (changed(clip), "channel x is clipped: it stands at -0.5, its limit, for"),
+        (changed(clip), "channel x is clipped: its value is at the limit -0.5 for"),
         (changed(lambda x: x[50:90].__setitem__(slice(None), x[50])), "values of step 50 for 39"),
         (changed(lambda x: x[50:150, 2].fill(9.0)), "channel z is stuck|channel z is clipped"),
-        (smooth(scale=9.81), "9.* times as strong as usual, .* another unit"),
+        (smooth(scale=9.81), "9.* times as strong as usual. .* another unit"),
         (smooth(scale=1 / 9.81), "0.1.* times as strong as usual"),
         (changed(lambda x: x[7:9, 1].fill(np.nan)), "2 of 200 steps hold NaN .* first step 7 of"),
         (changed(lambda x: x[7, 1:2].fill(1e300)), "it has gaps: 1 of 200 steps"),

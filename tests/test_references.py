@@ -60,7 +60,7 @@ def words_of(program):
 
 
 def codes(text, name="page.md"):
-    """Returns the codes of a letter and a digit in a text, which no page defines."""
+    """Returns undefined codes in a text. Such a code consists of a letter and a digit."""
     if not (RESOLUTION.search(text) or NUMBERED.search(text)):
         return []
     if name.endswith(".py"):

@@ -26,8 +26,8 @@ keras_dml.evaluation.certificat
 def pyright():
     """Returns a function that runs pyright with options and returns its report.
 
-    The package pyright downloads the program once. If this fails, the tests are skipped, or they
-    fail if KERAS_DML_REQUIRE_PYRIGHT is set.
+    The Python package `pyright` downloads the type checker at its first use. If the download fails,
+    the tests are skipped. With KERAS_DML_REQUIRE_PYRIGHT, they fail instead of being skipped.
     """
     command = [sys.executable, "-m", "pyright"]
     version = subprocess.run([*command, "--version"], capture_output=True, text=True)

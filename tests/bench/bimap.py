@@ -2,11 +2,12 @@
 
 python -m tests.bench.bimap
 
-Two of the ways project the kernel after each step, by its polar factor (as in the layer) or by QR.
-In the third way, the forward pass computes the kernel from an unconstrained matrix. The script
-trains an SPD network from 64 to 16 channels on synthetic classes by Adam, and measures the time of
-a training step. After a number of steps it prints the distance of the kernel from the manifold, the
-loss, and the accuracy on new matrices.
+The first way projects the kernel after each step to its polar factor, as the layer does. The second
+way projects the kernel by QR. In the third way, the forward pass computes the kernel from an
+unconstrained matrix. The script trains an SPD network from 64 to 16 channels on synthetic classes
+by Adam, and measures the time of a training step. After a fixed number of training steps, the
+script prints the distance of the kernel from the manifold, the loss, and the accuracy on new
+matrices.
 """
 
 import numpy as np

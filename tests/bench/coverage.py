@@ -3,15 +3,16 @@
 python -m tests.bench.coverage
 python -m tests.bench.coverage --fresh
 
-The people come from two simulated populations ("worlds", see `tests/evaluation/worlds.py`). Each
-row of the table has the coverage of the percentile bootstrap over people, which earlier versions
-used. The row also has the coverage and the median ends of the intervals that
-`evaluation.verification` computes.
+The people come from the two simulated populations of `tests/evaluation/worlds.py`. Each row of the
+table has the coverage of the percentile bootstrap over people, which earlier versions used. The row
+also has the coverage of the intervals that `evaluation.verification` computes, and the medians of
+their lower and upper ends.
 
-`--fresh` uses the five worlds of `tests/evaluation/fresh_worlds.py`, which were not used to tune
-any rule. It compares the coverage and the median width of three rules: the intervals of
-`evaluation.verification` and `evaluation.accept_rates`, the percentile bootstrap, and the
-jackknife over people on the logit with Satterthwaite's t.
+With `--fresh`, the people come from the five simulated populations of
+`tests/evaluation/fresh_worlds.py`, which were not used to tune any rule. The script then compares
+the coverage and the median width of three kinds of intervals: the intervals of
+`evaluation.verification` and `evaluation.accept_rates`, the percentile bootstrap, and the jackknife
+over people. The jackknife intervals use the logit of the rate and Satterthwaite's t.
 """
 
 import argparse
@@ -76,7 +77,9 @@ def measure(world, eer, people, recordings):
 
 
 def measure_fresh(world, people, recordings):
-    """Prints the coverage and the median width of each rule, for each figure of a fresh world."""
+    """Prints the coverage and the median width of each kind of interval, for each figure of a
+    simulated population.
+    """
     truth = fresh_worlds.truth(world, people)
     truths = (truth.eer, truth.auc, truth.tar, 0.01, truth.tar)
     ends = np.array(
@@ -172,7 +175,9 @@ def jackknife(curves, genuine, people, point, values, errs):
 
 
 def coverage_text(intervals, value):
-    """Formats the fractions of intervals that contain, are below and are above a value."""
+    """Formats three fractions as text: the intervals that contain a value, the intervals below the
+    value, and the intervals above the value.
+    """
     low, high = np.transpose(intervals)
     return (
         f"{100 * np.mean((low <= value) & (value <= high)):.1f} % "
@@ -181,7 +186,7 @@ def coverage_text(intervals, value):
 
 
 def main():
-    """Prints the table of the selected worlds."""
+    """Prints the table for the selected simulated populations."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--fresh", action="store_true", help="worlds that no rule was tuned on")
     asked = smoke.parse(
@@ -202,7 +207,9 @@ def main():
 
 
 def print_fresh():
-    """Prints the table of the fresh worlds, and the mean of each figure over these worlds."""
+    """Prints the table for the five populations of `--fresh`, and the mean of each figure over
+    these populations.
+    """
     columns = " | ".join(f"{rule}: covered % | width" for rule in RULES)
     print(f"| world | people | figure | truth % | {columns} |")
     print("| --- " * (4 + 2 * len(RULES)) + "|")

@@ -2,11 +2,12 @@
 
 python -m tests.bench.explanations
 
-The script removes the named moments from walks. It compares the change of the score with the change
-after removing random moments of the same length. The walks are from people who are not in the
-training data of `gait_qp_wl`. One recording of each person is used for an imposter claim and for a
-genuine claim. The score is the smallest distance to the enrolled recordings of the claimed person.
-The named moments are from an explanation of the distance to the nearest enrolled recording.
+The script removes the moments that an explanation names from a walk. The script compares the change
+of the score with the change after removing random moments of the same length. The walks are from
+people who are not in the training data of `gait_qp_wl`. One recording of each person is used for an
+imposter claim and for a genuine claim. The score is the smallest distance to the enrolled
+recordings of the claimed person. The explanation is for the distance to the nearest enrolled
+recording.
 """
 
 import argparse
@@ -50,7 +51,8 @@ WAYS = {"a mask": masked, "cutting": cut, "interpolation": interpolated}
 
 
 def named(found, which):
-    """Selects the steps in the first moments that the explanation names for recording `a`.
+    """Selects time steps of recording `a`. The steps are in the first moments that the explanation
+    names.
 
     Moments are added until the selected steps are at least a fifth of the recording.
     """
@@ -80,11 +82,14 @@ def claims(walks, kind, rng, count):
 
 
 def changes(model, probe, enrolled, which, rng):
-    """Computes changes of the score, as fractions of the score, after removing moments.
+    """Computes how much the score changes if spans of time are removed.
+
+    The changes are fractions of the score.
 
     Returns:
-        Dict from the name of a way to remove moments to an array of changes, shape `(1 +
-        ELSEWHERE,)`. The first change is for the moments of the explanation.
+        Dict with an array of changes, shape `(1 + ELSEWHERE,)`, for each way to remove moments. The
+        keys are the names of the ways. The first change is measured after removing the moments of
+        the explanation.
     """
     stored = keras_dml.embed(model, enrolled, progress=False)
     score = keras_dml.distance(model, keras_dml.embed(model, [probe]), stored)

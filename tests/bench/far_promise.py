@@ -1,7 +1,7 @@
 """Compares the false accept rates of new people with the rates that thresholds guarantee.
 
-The script divides people at random into two halves and sets a threshold on one half. It compares
-the false accept rate of the other half with the printed confidence interval.
+The script divides people at random into two halves and sets a threshold on one half. The script
+compares the false accept rate of the other half with the printed confidence interval.
 
 python -m tests.bench.far_promise --out build/far_promise
 
@@ -47,8 +47,8 @@ class Set:
         walkers: Function that returns the recordings of the people.
         model: Function from the recordings to a model.
         rate_hz: Sample rate of the recordings.
-        probe: Number of time steps of the recordings that set a threshold. None: recordings are not
-            cut.
+        probe: Number of time steps to which recordings are cut before they determine a threshold.
+            If None, the recordings are not cut.
         window: Number of time steps per window of `listen`.
         windows: Number of windows per claim. Shorter recordings are left out.
         far: False accept rate of the threshold, and the false accept rate that `listen` guarantees.
@@ -95,7 +95,9 @@ SETS = {
 
 
 def made_up_walks(people=24, each=3, steps=1024):
-    """Draws noise that replaces walks in a smoke run without data. Each person has other axes."""
+    """Draws noise that replaces walks in a smoke run without data. The axes of the sensor are mixed
+    differently for each person.
+    """
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
@@ -147,8 +149,8 @@ def of_listening(name, chosen, folder):
     """Makes all claims in the same way as `Gallery.calibrate_listening`.
 
     Returns:
-        Scores of the windows, shape `(claims, windows)`, the people who made the recordings, and
-        the claimed people.
+        A tuple: the scores of the windows, shape `(claims, windows)`, the people who made the
+        recordings, and the claimed people.
     """
     long = chosen.walkers().at_least(chosen.window * chosen.windows, 2)
     model = GalleryModel(chosen.model(chosen.walkers()))
@@ -182,7 +184,8 @@ def among(trials, people):
 
 
 def threshold_keeps(trials, far, splits, seed):
-    """Computes false accept rates of the test halves and the intervals of `evaluation.certificate`.
+    """Computes the intervals of `evaluation.certificate` on one half of the people, and the false
+    accept rates on the other half.
 
     Splits for which `evaluation.certificate` raises an error are left out of the result.
     """
@@ -212,7 +215,8 @@ def accepted(found, scores):
 
 
 def listening_keeps(trials, chosen, splits, seed):
-    """Computes false accept rates of the test halves for the decision threshold of `listen`.
+    """Computes false accept rates of `listen`. The threshold comes from one half of the people, and
+    the rate from the other half.
 
     The result also contains the intervals of these rates, the true accept rates, and the median
     numbers of time steps until a claim is accepted.
@@ -235,7 +239,7 @@ def listening_keeps(trials, chosen, splits, seed):
 
 
 def least_kept(splits):
-    """Returns the smallest plausible fraction of rates inside their intervals if the coverage is
+    """Returns how small the fraction of rates inside their intervals may be if the coverage is
     `LEVEL`.
 
     This fraction is the 1 % quantile of a binomial distribution of at most `INDEPENDENT` splits.
@@ -261,12 +265,13 @@ def verdict(inside, splits):
 
 
 def rates_text(rates):
-    """Formats the rates and the number of rates inside their intervals.
+    """Formats false accept rates, and the number of rates that are inside their confidence
+    intervals.
 
-    All splits have the same people, so the splits are not independent. Therefore the conclusion is
-    from a binomial test that assumes `INDEPENDENT` splits, at a level of 1 % (see `least_kept`).
-    The word "kept" means that the test does not reject a coverage of 95 %. This result does not
-    prove that the coverage is 95 %.
+    All splits have the same people, so the splits are not independent. A binomial test at a level
+    of 1 % therefore counts all splits as only `INDEPENDENT` splits (see `least_kept`). The word
+    "kept" means that the test does not reject a coverage of 95 %. This result does not prove that
+    the coverage is 95 %.
     """
     rate, low, high = rates[:, :3].T
     inside = int(((low <= rate) & (rate <= high)).sum())
@@ -301,7 +306,7 @@ def measure(sets, out, splits, seed):
 
     Args:
         sets: Dict from names to `Set`.
-        out: Folder of the embeddings.
+        out: Folder in which the embeddings are stored.
         splits: Number of random splits of the people.
         seed: Seed of the splits.
     """

@@ -3,11 +3,12 @@
 python -m tests.bench.few_people --out build/few_people
 
 The script draws random groups. Each group has four enrolled people with three recordings each, some
-volunteers who set the threshold, and strangers. The thresholds of the model card are from other
-people. The other people are half of the population, or a population with other sensors if `card`
-names such a population. The populations come from all data sets with at least twelve people who are
-not in the training data. (The vowels have only nine speakers, and HDM05 has five actors.) The
-script computes distances once and stores them in `--out`.
+volunteers whose recordings determine the threshold, and strangers. Other people determine the
+thresholds of the model card. These people are half of the population. If `card` names a population
+with other sensors, the people of this population determine the thresholds of the model card. The
+populations come from all data sets with at least twelve people who are not in the training data.
+(The vowels have only nine speakers, and HDM05 has five actors.) The script computes distances once
+and stores them in `--out`.
 """
 
 import csv
@@ -55,9 +56,10 @@ class Population(NamedTuple):
 
     Attributes:
         people: Function that returns `keras_dml.training.People`.
-        distances: Function from these people to the distances between all recordings.
-        card: Name of the population whose people set the thresholds of the model card. Default:
-            half of this population.
+        distances: Function that takes the people of the population and returns the distances
+            between all their recordings.
+        card: Name of another population, whose people determine the thresholds of the model card.
+            By default, half of this population determines the thresholds.
     """
 
     people: Callable
@@ -108,8 +110,10 @@ def typists():
 
 
 def _typing(people):
-    """Computes distances between recordings of typing, without training: distances between
-    quantiles of the logarithms of key times.
+    """Computes distances between recordings of typing, without training.
+
+    The features of a recording are quantiles of the logarithms of its key times. The function
+    computes Euclidean distances between these features.
     """
     logs = [np.log(np.clip(keys, 10, 2000)) for keys in people.signals]
     return baselines.euclidean([np.quantile(keys, LEVELS, axis=0).ravel() for keys in logs])
@@ -158,7 +162,7 @@ def scores_of(distances, people, enrolled):
 
     Args:
         distances: Distances between all recordings.
-        people: Person of each recording.
+        people: People who made the recordings, one per recording.
         enrolled: Largest number of enrolled recordings per person.
 
     Returns:
@@ -205,18 +209,19 @@ def groups_of(own, card, far, volunteers, draws, seed):
     """Computes false and true accept rates of random groups.
 
     Args:
-        own: `(scores, owners)` of the population for galleries, and for a card of this population.
-        card: `(scores, owners)` of the population whose people set the threshold of the model card,
-            or None if half of the population `own` sets it.
+        own: Two tuples `(scores, owners)` of the population, for galleries and for a card.
+        card: `(scores, owners)` of another population, which determines the threshold of the model
+            card. If None, half of the population `own` determines the threshold.
         far: Desired false accept rate.
-        volunteers: Number of people who set the threshold.
+        volunteers: Number of people whose recordings determine the threshold.
         draws: Number of groups.
         seed: Seed of the groups.
 
     Returns:
-        Array of shape `(draws, 5)`, or None if there are too few people. The columns are the false
-        and the true accept rate for the calibrated threshold, the upper bound of its false accept
-        rate, and the false and the true accept rate for the threshold of the card.
+        Array of shape `(draws, 5)`, or None if there are too few people. For the calibrated
+        threshold, there are three columns with the false accept rate, the true accept rate, and the
+        upper bound of the false accept rate. For the threshold of the card, there are two columns
+        with the false and the true accept rate.
     """
     (scores, owners), of_card = own
     people, needed = scores.shape[1], ENROLLED + volunteers + 2
@@ -247,7 +252,7 @@ def groups_of(own, card, far, volunteers, draws, seed):
 def distances_of(name, population, folder):
     """Returns the distances between all recordings and the person of each recording.
 
-    The function reads them from a file if it exists.
+    If a file with the distances exists, the function reads this file.
     """
     path = folder / f"{name}.npz"
     if not path.exists():
@@ -299,7 +304,7 @@ def measure_groups(populations, out, counts, fars, draws, seed):
 
     Args:
         populations: Dict from names to `Population`, including the populations of cards.
-        out: Folder of the distances.
+        out: Folder in which the distances are stored.
         counts: Numbers of volunteers.
         fars: Desired false accept rates.
         draws: Number of groups.

@@ -3,9 +3,9 @@
 python -m tests.bench.from_nothing walks --out build/from_nothing
 
 The script writes recordings in common formats: walks with a phone in the pocket as csv, telephone
-voices as wav, and EEG as npy. It trains a model on most of the people. Then it enrolls and
-identifies people who are not in the training data. `KERAS_DML_DATA` is the folder of the
-recordings. The script overwrites the folder `--out`.
+voices as wav, and EEG as npy. The script trains a model on most of the people. Then the script
+enrolls and identifies people who are not in the training data. `KERAS_DML_DATA` is the folder of
+the recordings. The script overwrites the folder `--out`.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ class Set:
         write: Function that writes the recordings, with one folder for each person.
         unseen: Number of people who are not used in training.
         train: Options of `keras-dml train` that the recordings need.
-        add: Options of the commands for a gallery.
+        add: Options of the gallery commands that the recordings need.
         far: False accept rate of the threshold.
         recipe: Model of the zoo from the same archive.
     """
@@ -101,7 +101,7 @@ class Set:
 
 
 class Name(enum.StrEnum):
-    """Of a `Set`."""
+    """Name of a `Set`."""
 
     walks = "walks"
     voices = "voices"
@@ -162,10 +162,10 @@ def keras_dml(folder, line, statuses=(0,)):
 
 
 def divided(folder, unseen):
-    """Moves the folders of people away who must not be used in training.
+    """Moves away the folders of the people who must not be used in training.
 
     Returns:
-        Names of the people who were moved away. They are evenly spaced among all people.
+        Names of the people who were moved away. These people are evenly spaced among all people.
     """
     names = sorted(path.name for path in (folder / "own").iterdir())
     excluded = [names[i] for i in np.linspace(0, len(names) - 1, unseen).round().astype(int)]
@@ -183,8 +183,8 @@ def divided(folder, unseen):
 
 
 def asked(folder, line, files):
-    """Returns the output for the first valid recording. Some recordings are invalid, because phone
-    data has gaps.
+    """Returns the output for the first valid recording. Some recordings of phones are invalid,
+    because they have gaps.
     """
     for file in files:
         result = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))

@@ -87,7 +87,9 @@ class Writer:
 
 
 def kill_writers(writers):
-    """Kills one process, and later the other process, which continues to enroll in the meantime."""
+    """Kills one process, and later the other process. Until it is killed, the other process
+    continues to enroll people.
+    """
     for writer in writers:
         time.sleep(random.random() * LONGEST_SECONDS)
         writer.kill()
@@ -139,7 +141,7 @@ def run(place, times, server=None):
     """Kills processes or the server `times` times, and prints the state of the gallery.
 
     Returns:
-        True if no enrollment is lost or incomplete and the file is valid.
+        True if the file is valid, and if no enrollment is lost or incomplete.
     """
     acknowledged, killed, begin = {}, 0, time.perf_counter()
     while killed < times:

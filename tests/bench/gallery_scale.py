@@ -7,9 +7,9 @@ A gallery in a file is searched exactly, a gallery on a server is searched with 
 uses a flat search. Each person has one embedding, which is a mixture of embeddings that the model
 computed for synthetic recordings. Half of the probes are embeddings of an enrolled person, moved
 toward the embedding of another person by a twentieth to a third of the way. The other probes are
-strangers. For strangers, lower bounds of distances save the least time. The times of `identify` do
-not include the time to embed the recording. The index of a server is built after all people are
-loaded, as `keras_dml/README.md` recommends.
+strangers. Lower bounds of distances save the least time if the probe comes from a stranger. The
+times of `identify` do not include the time to embed the recording. The index of a server is built
+after all people are loaded, as `keras_dml/README.md` recommends.
 """
 
 import argparse

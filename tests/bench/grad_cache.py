@@ -4,8 +4,9 @@ python -m tests.bench.grad_cache --rows 64 256 1024
 
 The script trains the encoder of `gait_qp_npl` on recordings of six channels, with several batch
 sizes. The script measures each row of the table in a separate process. The memory is the increase
-during the first step on the full batch, including compilation. A step on four rows runs before it.
-The time is the time of the fastest later step, in seconds.
+during the first step on the full batch, including compilation. A step on four rows runs before the
+first step. The script then times several further steps, and prints the time of the fastest step in
+seconds.
 """
 
 import argparse

@@ -7,10 +7,11 @@ By default, the script attacks `Gallery.verify` in the same process. Speakers wh
 training data of `vowels_qp_wl` are enrolled with their earlier utterances. Rejected later
 utterances claim to be from another speaker. An evolution strategy with one parent and one child
 (step size by the 1/5 success rule, Rechenberg 1973) changes each utterance, guided by the score.
-The table compares attacks without a limit of tries and with the default limit. With the limit, the
-attacker either does not wait or waits for the end of each pause. The clock is simulated. With
-`--rest` the script attacks a server over HTTP. By default, the server sends no score. With
-`--scores`, it sends a score from 0 to 100 ("closeness").
+The table compares attacks without a limit of tries and with the default limit. For the default
+limit, the table has two rows: in one the attacker does not wait, and in the other the attacker
+waits for the end of each pause. The clock is simulated. With `--rest` the script attacks a server
+over HTTP. A server that runs without `--scores` sends no score. A server that runs with `--scores`
+sends a score from 0 to 100 ("closeness").
 """
 
 import argparse
@@ -121,7 +122,8 @@ def attack(ask, person, recording, clock, waits, rng):
     """Changes a recording step by step until it is accepted, and returns the `Attempt`.
 
     Args:
-        ask: Function that makes a claim and returns `(accepted, score)`. The score may be None.
+        ask: Function that makes a claim and returns the tuple `(accepted, score)`. The score is
+            None if the server sends no score.
         person: Claimed person.
         recording: Rejected recording.
         clock: `Clock`.

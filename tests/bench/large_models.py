@@ -4,9 +4,10 @@ KERAS_BACKEND=jax python -m tests.bench.large_models          # four virtual dev
 KERAS_BACKEND=tensorflow python -m tests.bench.large_models   # two replicas
 
 The tests do not include the largest networks. The networks are so deep that the order of float32
-sums changes a training step that starts from random weights. The script prints the two losses, and
-the difference between the two steps in % of the length of a step. If a step used the sum of the
-losses of the replicas instead of their mean, the difference would be 100 %.
+sums changes a training step that starts from random weights. The script prints the two losses and
+the difference between the two steps. The difference is given in percent of the length of a step. If
+a step used the sum of the losses of the replicas instead of their mean, the difference would be 100
+%.
 """
 
 import argparse

@@ -2,12 +2,12 @@
 
 python -m tests.bench.listen_attacks --out build/listen_attacks
 
-The script draws people at random who are not in the training data. Some people set the decision
-threshold of `listen`, and the other people falsely claim to be one another. Each claim is made in
-several ways, from the unchanged recording to an endless repetition of the best window. The script
-applies the current rule and the rule of earlier versions, which compared the mean score with the
-threshold. It computes scores of windows once and stores them in `--out`. `KERAS_DML_DATA` is the
-folder of the recordings.
+The script randomly draws people who are not in the training data. The decision threshold of
+`listen` is computed from the recordings of some people. The other people falsely claim to be one
+another. Each claim is made in several ways, from the unchanged recording to an endless repetition
+of the best window. The script applies the current rule and the rule of earlier versions, which
+compared the mean score with the threshold. The script computes the scores of windows once and
+stores these scores in the folder `--out`. `KERAS_DML_DATA` is the folder of the recordings.
 """
 
 import dataclasses
@@ -155,7 +155,8 @@ def claims_among(scores, owner, people, genuine):
         scores: Scores, shape `(recordings, windows, people)`.
         owner: Number of the person of each recording.
         people: Ids of the people in the group, as whole numbers.
-        genuine: Whether to return genuine claims. If False, all imposter claims.
+        genuine: If True, the function returns genuine claims. If False, the function returns all
+            imposter claims.
     """
     rows = np.flatnonzero(np.isin(owner, people))
     probes, claims = np.broadcast_arrays(owner[rows, None], people)
@@ -169,8 +170,8 @@ class Earlier:
 
     Args:
         scores: Scores of all claims, shape `(claims, windows)`.
-        probes: Person who made the recording of each claim.
-        claims: Claimed person of each claim.
+        probes: People who made the recordings of the claims, one per claim.
+        claims: Claimed people, one per claim.
         far: False match rate.
     """
 
@@ -186,7 +187,7 @@ class Earlier:
         self._reject_above = max(self._threshold, undecided[~false].max())
 
     def accepts(self, scores):
-        """Returns whether each claim is accepted before it is rejected."""
+        """Returns True for each claim that is accepted before the rule rejects it."""
         mean = np.cumsum(scores, axis=1) / np.arange(1, scores.shape[1] + 1)
         accepts = mean + self._errors <= self._threshold
         rejects = mean - self._errors > self._reject_above
@@ -201,7 +202,7 @@ def rates_of(scores, far, known, draws, seed):
     Args:
         scores: Result of `scores_of`.
         far: Guaranteed false match rate.
-        known: Number of people who set the decision threshold.
+        known: Number of people whose recordings determine the decision threshold.
         draws: Number of draws.
         seed: Seed of the draws.
 
@@ -265,7 +266,7 @@ def measure(sets, out, draws, seed):
 
     Args:
         sets: Dict from names to `far_promise.Set`.
-        out: Folder of the scores.
+        out: Folder in which the scores are stored.
         draws: Number of draws of people.
         seed: Seed of the draws.
     """

@@ -2,12 +2,12 @@
 
 python -m tests.bench.losses --torch /path/to/python --similarity /path/to/python
 
-The first interpreter has PyTorch and pytorch-metric-learning 2.9. The second has TensorFlow 2.15
-and tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity
-"numpy<2"`). The script measures the forward and backward pass of losses with equal names on equal
-batches. The libraries reduce losses in different ways. TensorFlow Similarity uses one triplet per
-anchor, with the hardest positive. keras-dml uses all positive pairs, except with "hard" mining.
-This gives fifteen times as many triplets.
+The interpreter of `--torch` has PyTorch and pytorch-metric-learning 2.9. The interpreter of
+`--similarity` has TensorFlow 2.15 and tensorflow-similarity 0.17 (`pip install
+"tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`). The script measures the forward and
+backward pass of losses with equal names on equal batches. The libraries reduce losses in different
+ways. TensorFlow Similarity uses one triplet per anchor, with the hardest positive. keras-dml uses
+all positive pairs, except with "hard" mining, and therefore fifteen times as many triplets.
 """
 
 import contextlib
@@ -91,7 +91,8 @@ def library(name, python, cpu_time):
 
     Yields:
         A function from the name of a loss and a number of steps to the mean seconds per step, and a
-        dict of facts about the library. `(None, {"tasks": []})` without an interpreter.
+        dict of facts about the library. If `python` is None, the context yields `(None, {"tasks":
+        []})`.
     """
     if python is None:
         yield None, {"tasks": []}

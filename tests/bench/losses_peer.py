@@ -1,9 +1,9 @@
 """Runs losses of another library, for `losses.py`, with the interpreter of another environment.
 
 Usage: `python losses_peer.py LIBRARY JSON wall|cpu`. The script prints one line with facts about
-the library and the names of its tasks. Then it repeatedly reads the name of a task and a number of
-steps, runs the task, and prints the mean seconds per step. The script imports only the measured
-library and the standard library.
+the library and the names of its tasks. After this line, the script repeatedly reads the name of a
+task and a number of steps, runs the task, and prints the mean seconds per step. The script imports
+only the measured library and the standard library.
 """
 
 import importlib.util

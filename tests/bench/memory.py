@@ -7,8 +7,8 @@ def growth_megabytes(function):
     """Measures by how much a call raises the maximum resident size of the process. Also returns the
     result of the call.
 
-    If a process uses freed memory again, its size does not grow. Therefore call this function in a
-    fresh process, after a small call that loads the code.
+    If a process uses freed memory again, its size does not grow. Call this function in a fresh
+    process, after a small call that loads the code.
     """
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
     before = _resident("VmRSS")

@@ -1,12 +1,12 @@
 """Measures parsers of data sets on files of the same sizes as in the archives.
 
 The script compares the parser of EEG texts with a loop over the lines, and the parser of a gaze
-table with polars. It also measures the speed of each text parser, and the time and memory to cut
-three days of movement data into minutes.
+table with polars. The script also measures the speed of each text parser, and the time and memory
+to cut three days of movement data into minutes.
 
 python -m tests.bench.parsers
 
-The table has a row for polars if it is installed.
+If polars is installed, the table has a row for polars.
 """
 
 import functools

@@ -13,7 +13,7 @@ def peer(python, task, cpu_time=False, steps=1, **sizes):
     """Starts a process for a task of `torch_peer.py`.
 
     Args:
-        python: Interpreter that has PyTorch. None: no comparison.
+        python: Interpreter that has PyTorch. If None, there is no comparison.
         task: Name of a task of `torch_peer.py`.
         cpu_time: Whether to measure processor time of one thread instead of elapsed time.
         steps: Number of consecutive runs per call.
@@ -21,7 +21,7 @@ def peer(python, task, cpu_time=False, steps=1, **sizes):
 
     Yields:
         A function that runs the task and returns the mean seconds per run, and a dict of facts
-        about the libraries. `(None, {})` without an interpreter.
+        about the libraries. If `python` is None, the context yields `(None, {})`.
     """
     if python is None:
         yield None, {}

@@ -2,11 +2,12 @@
 
 python -m tests.bench.resampling
 
-Each row is measured with tones. The column "passband" contains the largest change of a tone's
-level, for tones up to 90 % of the lower Nyquist frequency. The column "image or alias" contains the
-level of the strongest unwanted tone, which is at another frequency. If the rate is raised, unwanted
-tones are measured for tones up to 90 % of the lower Nyquist frequency. If the rate is lowered, they
-are measured for tones above the new Nyquist frequency.
+Each row is measured with tones. The column "passband" shows how much resampling changes the level
+of a tone. The value is the largest change among all tones up to 90 % of the lower Nyquist
+frequency. The column "image or alias" contains the level of the strongest unwanted tone. An
+unwanted tone has another frequency than the original tone. If the rate is raised, the original
+tones go up to 90 % of the lower Nyquist frequency. If the rate is lowered, the original tones lie
+above the new Nyquist frequency.
 """
 
 import argparse

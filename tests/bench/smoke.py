@@ -1,4 +1,5 @@
-"""Adds the option `--smoke` to the benchmarks, which runs a whole script within seconds.
+"""Adds the option `--smoke` to the benchmarks. With this option, a script runs completely within
+seconds.
 
 A smoke run uses small sizes, so its figures have no meaning. `tests/test_bench.py` runs each script
 with `--smoke`. If a library or recordings are missing, a script prints a message and ends with the

@@ -1,11 +1,11 @@
-"""Compares the time of SPD layers and distances with spd_learn, and of two solvers.
+"""Compares the times of SPD layers and distances with spd_learn, and the times of two solvers.
 
 python -m tests.bench.spd_layers --torch /path/to/python
 
 The script measures the forward and backward passes of BiMap, ReEig, LogEig and affine-invariant
-distances. With KERAS_BACKEND=jax, it measures only the networks. For small matrices, JAX is faster,
-because TensorFlow needs as much time to wake threads as to compute eigendecompositions. For large
-matrices, JAX is slower, because TensorFlow distributes the matrices over its threads.
+distances. With KERAS_BACKEND=jax, the script measures only the networks. For small matrices, JAX is
+faster, because TensorFlow needs as much time to wake threads as to compute eigendecompositions. For
+large matrices, JAX is slower, because TensorFlow distributes the matrices over its threads.
 """
 
 import os

@@ -3,8 +3,8 @@
 Usage: `python speaker_peer.py SOUNDS.npz EMBEDDINGS.npy [whole]`. The script runs in an environment
 with Resemblyzer, and imports only Resemblyzer and NumPy. `SOUNDS.npz` contains all recordings one
 after another (`samples`, float32, 16 kHz) and the end of each recording (`ends`). Resemblyzer
-removes silence from the recordings and sets their level. With `whole`, Resemblyzer only sets the
-level.
+removes silence from the recordings and sets their level. With the argument `whole`, Resemblyzer
+sets the level but keeps the silence.
 """
 
 import sys

@@ -2,11 +2,12 @@
 
 python -m tests.bench.speakers --resemblyzer /path/to/python
 
-Resemblyzer is an alternative to the models of the zoo. The trials are the same as in the recipe
-`voice_logcov_lda`, or with `--table` the same as in `zoo.voice_table`. The interpreter has
-Resemblyzer 0.1.4 (`pip install --no-deps resemblyzer`, and then `librosa webrtcvad-wheels torch`,
-because two requirements of Resemblyzer have no wheel). Resemblyzer is measured twice: on the
-original recordings, and on recordings that `zoo.speech` trimmed and set to the same level.
+Resemblyzer is an alternative to the models of the zoo. By default, the script uses the trials of
+the recipe `voice_logcov_lda`. With `--table`, the script uses the trials of `zoo.voice_table`. The
+interpreter has Resemblyzer 0.1.4 (`pip install --no-deps resemblyzer`, and then `librosa
+webrtcvad-wheels torch`, because two requirements of Resemblyzer have no wheel). Resemblyzer is
+measured twice: on the original recordings, and on recordings that `zoo.speech` trimmed and set to
+the same level.
 """
 
 import pathlib

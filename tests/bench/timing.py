@@ -58,7 +58,7 @@ def add_steps(options):
 
 
 def one_thread():
-    """Limits TensorFlow to one thread. Call it before the first TensorFlow operation."""
+    """Limits TensorFlow to one thread. Call this function before the first TensorFlow operation."""
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -66,7 +66,8 @@ def one_thread():
 
 
 def timed(function, cpu_time=False, steps=1):
-    """Returns a candidate whose call runs `function` `steps` times and returns the mean seconds.
+    """Returns a candidate for `alternate`. The candidate calls `function` `steps` times and returns
+    the mean seconds.
 
     `function` must wait for its result.
     """
@@ -104,8 +105,8 @@ def alternate(candidates, repeats):
 
 
 def show(title, rows, seconds):
-    """Prints medians and minima in milliseconds, and their ratios to the median and the minimum of
-    the compared candidate.
+    """Prints the median and the minimum time of each candidate in milliseconds. The table also has
+    the ratios of these two times to the times of the candidate with which the row is compared.
     """
     print(f"\n{title}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     line = "{:<44} {:>10} {:>10} {:>8} {:>8} {:>6}  {}"

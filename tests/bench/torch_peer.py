@@ -1,8 +1,9 @@
 """Runs tasks in plain PyTorch in another environment, for comparisons by `peer.py`.
 
 Usage: `python torch_peer.py TASK JSON wall|cpu`. The script prints one line with facts about the
-libraries. Then it repeatedly reads a number of steps, runs the task, and prints the mean seconds
-per step. The script imports only PyTorch, the standard library and, for one task, spd_learn.
+libraries. After this line, the script repeatedly reads a number of steps, runs the task, and prints
+the mean seconds per step. The script imports only PyTorch, the standard library and, for one task,
+spd_learn.
 """
 
 import itertools
@@ -20,8 +21,8 @@ except ImportError as error:
 
 
 def pairwise(n, filters, knots):
-    """Computes the L1 distances between all pairs and their gradients. The weights are already
-    multiplied into the arrays.
+    """Computes the L1 distances between all pairs and their gradients. The arrays already contain
+    the products of the values and the weights.
     """
     x, y = (torch.randn(n, filters * knots, requires_grad=True) for _ in range(2))
 

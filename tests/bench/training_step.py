@@ -28,16 +28,16 @@ def compiled_model():
 
 
 def step(model):
-    """Returns a function that calls `train_on_batch`. This method takes the same training step as
-    `fit`.
-    """
+    """Returns a function that calls `train_on_batch`, which takes the same step as `fit`."""
     x = np.random.default_rng(0).normal(size=(2 * PAIRS, TIME, CHANNELS)).astype(np.float32)
     labels = np.repeat(np.arange(PAIRS), 2)
     return lambda: model.train_on_batch(x, labels)
 
 
 def architecture():
-    """Returns the widths of the convolutions, and which convolutions follow a halving."""
+    """Returns the widths of the convolutions, and the numbers of the convolutions before which the
+    sequence is halved.
+    """
     from keras_dml.models.sequence_encoder import HALVINGS, SIZES
     from zoo.gait_qp_wl.train import Settings
 

@@ -107,7 +107,9 @@ def test_an_option_installs_completion(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=" ".join)
 def test_examples_of_help_pages_run(command, zoo_folder, monkeypatch, page):
-    """An exception replaces the work of the command, because other tests run the command."""
+    """Tests that the examples on help pages start their commands. The test replaces the work of
+    each command by an exception, because other tests test the work.
+    """
     from keras_dml import export
     from keras_dml.cli import _answers, _demo
 

@@ -162,7 +162,7 @@ def test_an_output_folder_with_other_files_is_refused_first(command, tmp_path, k
     place = f"{tmp_path}/{out}" if out not in ("/", "") else out
     code, _, messages = command("export", "no_such_model", "--to", kind, "--out", place)
     assert code == 2 and "no_such_model" not in messages
-    assert "left as it is" in messages or "must end in its name" in messages
+    assert "was not changed" in messages or "must end in a name" in messages
     assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years"
 
 

@@ -192,7 +192,9 @@ def walk(person, number):
 
 
 def record(act, rows):
-    """Simulates the sensors of a device during a walk, and records the walk's whole seconds."""
+    """Simulates the sensors of a device during a walk, and records the walk without its last
+    incomplete second.
+    """
     seconds = int(rows[-1][0] // 1000)
     act(f"await start({seconds}); move({json.dumps(rows)}); await idle();")
     return seconds

@@ -444,7 +444,7 @@ def test_pages_of_other_sites_are_refused(family, headers):
 
 @pytest.mark.slow
 def test_requests_of_a_proxy_without_an_origin_are_accepted(gallery):
-    """Caddy and nginx send these headers if they are configured as documented."""
+    """Tests the headers that Caddy and nginx send if they are configured as documented."""
     proxied = {"Host": "127.0.0.1", "X-Forwarded-Host": "people.example.org"}
     authorization = {"Authorization": f"Bearer {TOKEN.decode()}"}
     client = TestClient(app.application(gallery, WITH_TOKEN), base_url=HERE)

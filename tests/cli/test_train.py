@@ -34,7 +34,7 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert "1 left out" in printed and "person 0/0.csv" in printed and "not a number" in printed
     nested, chosen_from, table = map(printed.index, ("phone: EER", "chosen from", "log_euclidean"))
     assert nested < chosen_from < table and "lda" in printed[table - 200 :]
-    assert "The method of each group is the method that is best" in " ".join(printed.split())
+    assert "For each group, the method that is best" in " ".join(printed.split())
     assert "4 people in groups carry as much" in printed and "written to" in printed
     assert f"Next: keras-dml enroll family.db PERSON FILES --model {out}" in printed
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
@@ -168,7 +168,7 @@ def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, mo
     code, _, _ = command("train", walks, *words)
     messages = " ".join(notes)
     assert code == 0 and "'ticks' was not used as a channel" in messages
-    assert "Name it in --channels" in messages and "--time to 'ticks'" in messages
+    assert "name it in --channels" in messages and "--time to 'ticks'" in messages
     assert "files): The recording was cut at 1 long gap." in messages
 
 

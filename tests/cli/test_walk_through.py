@@ -47,7 +47,7 @@ def test_commands_lead_from_files_to_decisions(command, speakers, tmp_path, monk
         result = run_json("enroll", "family.db", name, f"voices/{name}", "--model", MODEL)
         assert len(result["kept"]) == result["enrolled"] == ENROLLED and not result["refused"]
     _, _, err = command("calibrate", "family.db", "voices", "--far", "0.1")
-    assert "It would take about" in err  # four people are too few for this rate
+    assert "would need about" in err  # four people are too few for this rate
     threshold = run_json("calibrate", "family.db", "voices", "--far", "0.1", "--extrapolate")
     assert threshold["people"] == 4 and threshold["strictest"] > 0.1
     assert run_json("people", "family.db") == dict.fromkeys(expected, ENROLLED)

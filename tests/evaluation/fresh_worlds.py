@@ -4,11 +4,11 @@ The code calls a simulated population a world. The two worlds of `tests/evaluati
 used to design the intervals. In the worlds of this module, the effects of people and the noise have
 other distributions, and the people and recordings are arranged in other ways:
 
-goats: For 5 % of the people, genuine scores are as large as imposter scores. wolves: Some people
-are near to everybody. The effects have a log-normal distribution. heavy: All person effects have
-Student's t distribution with 3 degrees of freedom. twins: People form pairs of twins, who are
-nearer to each other than other people are. unequal: People have from 1 to 12 recordings, and the
-effects have an exponential distribution.
+- `goats`: For 5 % of the people, genuine scores are as large as imposter scores.
+- `wolves`: Some people are near to everybody. The effects have a log-normal distribution.
+- `heavy`: The effects of people have Student's t distribution with 3 degrees of freedom.
+- `twins`: People form pairs of twins, who are nearer to each other than other people are.
+- `unequal`: People have from 1 to 12 recordings, and the effects have an exponential distribution.
 """
 
 import functools
@@ -28,8 +28,9 @@ MOST = 12  # largest number of recordings per person in the world "unequal"
 
 
 class Effects(NamedTuple):
-    """Effects of people on scores: distance between a person's own recordings, nearness as the
-    claimed person, and nearness as the probe person."""
+    """Three effects of each person on scores: the distance between the person's own recordings, the
+    nearness if the person is claimed, and the nearness if the person makes the claim.
+    """
 
     goat: np.ndarray
     lamb: np.ndarray

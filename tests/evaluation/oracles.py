@@ -36,8 +36,9 @@ def eer(genuine, imposter):
 def person_distances(distances, observed, enrolled):
     """Computes the distance of each probe to each person.
 
-    For each observed recording of the probe, the distance to the nearest enrolled recording of the
-    person is computed. The result is the mean of these distances.
+    A probe is a set of new recordings (`observed`). For each of these recordings, the function
+    computes the distance to the nearest enrolled recording of the person. The result is the mean
+    of these distances.
     """
     return [
         np.mean([min(distances[row, column] for column in columns) for row in observed])

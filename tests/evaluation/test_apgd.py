@@ -202,7 +202,7 @@ def test_the_dlr_does_not_change_with_shift_and_scale_of_logits():
 
 def test_too_few_classes_for_the_dlr_are_refused():
     logits, y = np.zeros((1, 2), "float32"), np.array([0])
-    with pytest.raises(ValueError, match="at least 3 classes. Received logits of 2 classes"):
+    with pytest.raises(ValueError, match="at least 3 classes. Received the logits of 2 classes"):
         robust.dlr(y, logits)
     with pytest.raises(ValueError, match="at least 4 classes"):
         robust.targeted_dlr(y, y, logits)

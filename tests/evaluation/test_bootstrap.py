@@ -33,8 +33,9 @@ def test_a_trial_counts_as_often_as_its_people_were_drawn():
 
 
 def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold():
-    """Tests with genuine and imposter trials exchanged, because the worked example accepts
-    similarities s > t."""
+    """Tests a worked example that accepts similarities s > t. The library accepts small scores, so
+    the test exchanges genuine and imposter trials.
+    """
     example = golden("eer-weighted-trials", "seeds_p2")
     scores, genuine, weights = map(np.array, example["inputs"].values())
     order = np.argsort(scores)

@@ -31,7 +31,7 @@ def test_a_rate_that_the_people_do_not_support_is_refused_with_the_number_needed
     supported = certificate(scores, people, 0.1).strictest
     with pytest.raises(ValueError, match=r"0\.1 % is beyond what these 40 people support") as said:
         certificate(scores, people, 0.001)
-    count = int(str(said.value).split("take about ")[1].split(" ")[0].replace(",", ""))
+    count = int(str(said.value).split("need about ")[1].split(" ")[0].replace(",", ""))
     assert 0.001 < supported and count > 40
 
 
@@ -40,15 +40,17 @@ def test_the_number_of_people_needed_is_enough():
     scores, people = trials(20)
     with pytest.raises(ValueError, match="beyond what these 20") as said:
         certificate(scores, people, 0.01)
-    fewest, most = str(said.value).split("take about ")[1].split(" people")[0].split(" to ")
+    fewest, most = str(said.value).split("need about ")[1].split(" people")[0].split(" to ")
     for seed in range(2):
         assert certificate(*trials(int(most), seed=seed), 0.01).strictest <= 0.01
         assert 20 < int(fewest) < int(most) == 600
 
 
 def test_the_range_of_people_needed_contains_the_number_of_a_population():
-    """Tests the number of people needed for a FAR of 1 %. Ranges that are computed from groups of
-    15 people must contain the number of the population."""
+    """Tests the number of people needed for a FAR of 1 %. A range for this number is computed from
+    each of several groups of 15 people. Each range must contain the number that the population
+    needs.
+    """
     sizes, supported = np.arange(20, 201, 20), []
     for size in sizes:
         strictest = [false_accepts(*trials(size, seed=s), -2.3).strictest for s in range(3)]
@@ -67,7 +69,7 @@ def test_more_people_narrow_the_range():
 
 def test_equal_smallest_scores_count_as_fully_dependent():
     scores, people = trials()
-    with pytest.raises(ValueError, match="worth 20 independent pairs .* about 154 to 600 people"):
+    with pytest.raises(ValueError, match="as 20 independent pairs .* about 154 to 600 people"):
         certificate(np.round(scores) * 0, people, 0.01)
 
 
@@ -95,7 +97,7 @@ def test_a_tail_is_extrapolated_only_on_request_and_named():
     assert found.threshold < counted.threshold and found.ci95[0] <= far <= found.ci95[1]
     with pytest.raises(ValueError, match="`extrapolate=True` extrapolates a model"):
         certificate(scores, people, far)
-    with pytest.raises(ValueError, match="extrapolates down to a 10th of the supported rate"):
+    with pytest.raises(ValueError, match="cannot extrapolate below 1/10 of the supported rate"):
         certificate(scores, people, far / 10, extrapolate=True)
 
 
@@ -146,8 +148,9 @@ def test_a_supported_rate_is_rounded_up(rate, said):
 
 
 def test_moments_use_the_middle_of_the_rank_of_each_excess():
-    """Tests the moments of the excesses 1, 2 and 6, which are a0 = 3 and a1 = 17/18 if computed by
-    hand."""
+    """Tests the moments of the excesses 1, 2 and 6. Computed by hand, the moments are a0 = 3 and a1
+    = 17/18.
+    """
     fit = fit_tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
     assert (fit.start, fit.rate) == (0.0, 0.75)
     assert (fit.shape, fit.scale) == pytest.approx((-0.7, 5.1), rel=1e-12)

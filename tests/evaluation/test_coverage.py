@@ -90,8 +90,9 @@ def test_the_worlds_have_the_rates_that_they_are_named_after():
 
 
 def test_an_interval_of_a_skewed_mean_over_people_covers_it():
-    """Tests intervals for an accuracy of 97 %, if every eighth person fails in a quarter of the
-    trials and nobody else fails."""
+    """Tests intervals for an accuracy of 97 %. Every eighth person fails in a quarter of the
+    trials, and the other people never fail.
+    """
     held = 0
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)

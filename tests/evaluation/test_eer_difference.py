@@ -18,8 +18,9 @@ def test_the_difference_does_not_depend_on_the_units():
 
 
 def test_a_small_paired_difference_is_significant():
-    """Tests that the paired interval of a difference excludes 0 although the separate intervals of
-    the two equal error rates overlap."""
+    """Tests two equal error rates whose separate intervals overlap. The paired interval of their
+    difference excludes 0.
+    """
     scores, genuine, people = matrix(people=60)
     worse = scores + 0.6 * genuine
     found = eer_difference(scores, worse, genuine, people=people)

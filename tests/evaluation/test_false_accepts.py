@@ -69,8 +69,8 @@ def test_errors_of_fewer_people_are_worth_fewer_pairs():
 def test_the_variance_equals_that_of_drawing_other_people():
     """Tests that the estimated variance is near the true variance between samples of people.
 
-    The estimate may be larger than the true variance. The effective number of independent pairs is
-    then too small.
+    The estimated variance may be larger than the true variance. If the variance is overestimated,
+    the effective number of independent pairs is underestimated.
     """
     rng, rates, worth = np.random.default_rng(0), [], []
     for _ in range(400):

@@ -229,7 +229,7 @@ def test_as_many_other_people_have_at_most_the_upper_end(world, count, far):
     """Tests that the rate of another group of people exceeds the upper confidence bound in about
     2.5 % of the draws.
 
-    The threshold is chosen from the same scores from which the interval is computed.
+    The threshold and the interval are computed from the same scores.
     """
     above = 0
 

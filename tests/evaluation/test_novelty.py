@@ -61,8 +61,9 @@ def test_it_prints_the_figures_with_their_counts():
 
 
 def test_a_one_class_svm_detects_too_low_and_too_high_similarities(rng):
-    """Tests examples that are similar to all prototypes. The largest similarity does not detect
-    that these examples are new."""
+    """Tests new examples that are similar to all prototypes. Their largest similarity is high, so
+    it does not show that these examples are new.
+    """
     known = 4.0 * np.eye(3)[rng.integers(0, 3, 150)] + 0.3 * rng.normal(size=(150, 3))
     scored = 4.0 * np.eye(3)[rng.integers(0, 3, 60)] + 0.3 * rng.normal(size=(60, 3))
     strange = np.concatenate([rng.normal(size=(20, 3)) - 4, 4 + 0.3 * rng.normal(size=(20, 3))])

@@ -18,7 +18,8 @@ def rates_of_new_people(scores, far):
     """Computes the false match rates of two people who are left out when the threshold is set.
 
     Returns:
-        Mean rate over all choices of two people, and the largest mean rate of one person.
+        The mean of the rates over all choices of two people, and the largest mean rate of a single
+        person.
     """
     n = len(scores)
     rates = np.zeros((n, n))
@@ -39,8 +40,8 @@ def promise_of(scores, far):
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.15, 0.25, 0.4, 0.6]))
 def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
-    """Tests the mean false match rate over all choices of two new people. The guaranteed bound
-    holds exactly for this mean.
+    """Tests the false match rate, averaged over all choices of two new people. The guaranteed bound
+    holds exactly for this average.
 
     The mean rate exceeds `far` only if a new person is accepted in more than a quarter of the
     trials.
@@ -67,8 +68,8 @@ def test_the_promise_holds_for_people_who_differ_moderately(seed):
 
 @pytest.mark.slow
 def test_the_promise_holds_if_few_people_resemble_everybody():
-    """Tests samples in which a few people resemble everybody. For such samples the guaranteed rate
-    needs no assumption.
+    """Tests samples in which a few people resemble everybody. The guaranteed rate holds for these
+    samples without any assumption.
 
     The mean false match rate must also be at least 30 % of the guaranteed rate.
     """
@@ -107,8 +108,9 @@ def test_at_the_strictest_rate_nobody_is_accepted():
 
 def test_38_people_accept_more_than_one_in_a_thousand_for_5_percent():
     """Tests that thresholds for a guaranteed rate of 5 %, set with 38 people, accept more than 0.1
-    % of the imposter trials. In some of the simulated populations people differ much, and in others
-    they hardly differ."""
+    % of the imposter trials. The error rates of people differ much in some of the simulated
+    populations, and hardly differ in others.
+    """
     for world in ("strong", "mild"):
         rates, accepted = [], []
         for seed in range(30):
@@ -131,12 +133,12 @@ def test_too_few_people_are_refused_with_the_number_that_can():
 def test_it_prints_the_promised_rate():
     found = promise(*claims(np.random.default_rng(0), 60), 0.1)
     assert "for FAR at most 10 %: " in str(found)
-    assert str(found).endswith("enough to guarantee 1.7 % and more")
+    assert str(found).endswith("enough to guarantee FAR 1.7 % or more")
     assert found.people_needed(0.02) == 48
 
 
 def test_people_without_a_trial_are_refused():
-    with pytest.raises(ValueError, match="Received trials of 2 of the 3 pairs of 3 people"):
+    with pytest.raises(ValueError, match="Received trials of only 2 of 3 pairs of people"):
         promise([0.0, 1.0], (["a", "b"], ["b", "c"]), 0.5)
 
 

@@ -32,8 +32,7 @@ def value(records, **which):
 
 @pytest.fixture(scope="module")
 def toy():
-    """Returns the distance matrix of the worked example, with observed recordings in rows, and the
-    draw of recordings."""
+    """Returns the worked example, its distance matrix, and the draw of recordings."""
     example = golden("protocol_toy")
     observed = np.array(example["inputs"]["observed"])
     enrolled = np.array(example["inputs"]["enrolled"])
@@ -264,8 +263,9 @@ def test_matrices_that_do_not_fit_are_refused():
 
 
 def test_the_draws_of_recordings_and_of_people_follow_the_seed():
-    """Tests a latest session of five recordings. If all five recordings are observed, the seed
-    affects only the draw of people."""
+    """Tests people whose latest session has five recordings. If the protocol uses all five
+    recordings, the seed affects only the draw of people.
+    """
     distances, subjects, sessions = recordings(noise=3.0)
     by_seed = [
         {

@@ -21,8 +21,11 @@ def minus(similarity):
 
 
 def by_loop(queries, entries, similarity, distance, count, within):
-    """Ranks the entries for each query by sorting: first by distance, and the candidates again by
-    similarity."""
+    """Ranks the entries for each query with a slow loop.
+
+    The loop sorts all entries by distance, and then sorts the nearest entries (the candidates) by
+    similarity.
+    """
     matrix, cheap = similarity(queries, entries), distance(queries, entries)
     for query in range(len(queries)):
         order = [i for i in range(len(entries)) if not (within and i == query)]

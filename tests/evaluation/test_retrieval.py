@@ -178,8 +178,8 @@ def test_other_distances_rank_embeddings_of_any_shape(by_name, rng):
 def test_it_prints_the_figures_with_their_counts():
     found = retrieval(np.array([[0.0], [1.0], [1.0], [5.0]]), ["a", "a", "b", "c"], k=(1, 2))
     assert str(found) == (
-        "R@1 25.0 %, R@2 100.0 %, MAP@R 0.250, R-precision 0.250 (2 queries, 2 more without a "
-        "relevant entry)"
+        "R@1 25.0 %, R@2 100.0 %, MAP@R 0.250, R-precision 0.250 (2 queries, plus 2 queries "
+        "without a relevant entry)"
     )
 
 

@@ -29,7 +29,9 @@ def robustness(*arguments, **options):
 
 
 def examples(rows=60, seed=3):
-    """Draws small images around one center per class, which attacks can misclassify."""
+    """Draws small images around one center per class. Attacks can change these images so that they
+    are misclassified.
+    """
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % CLASSES
     centers = np.random.default_rng(1).random((CLASSES, 4, 4, 1))
@@ -177,7 +179,8 @@ def test_attacks_have_different_names():
 class Scripted:
     """Attack whose outcome is given for each example.
 
-    Inputs are pairs (row / 10, whether the input is classified correctly).
+    The first number of an input is its row divided by 10. The second number says whether the input
+    is classified correctly.
     """
 
     source = None

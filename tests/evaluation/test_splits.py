@@ -1,5 +1,5 @@
-"""Tests that people are split into training and test sets, and recordings into enrolled and
-observed recordings."""
+"""Tests that people are split into training and test sets, and that recordings are split into
+enrolled and new (observed) recordings."""
 
 import numpy as np
 import pytest

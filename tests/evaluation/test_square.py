@@ -144,8 +144,9 @@ def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
 
 
 def test_each_halving_of_the_published_schedule_comes_after_its_square():
-    """Tests that the squares after number 10, 50, ... of 10,000 cover the fraction 0.8 / 2^k of the
-    pixels."""
+    """Tests the size of the squares in a search of 10,000 squares. The size is halved after square
+    10, square 50, and so on, so that the squares cover the fraction 0.8 / 2^k of the pixels.
+    """
     image = np.zeros((1000, 1000, 1))
     for k, after in enumerate((10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)):
         before, halved = (attacks._square_side((after + i + 0.5) / 10_000, image) for i in (0, 1))

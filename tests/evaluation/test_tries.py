@@ -73,7 +73,7 @@ def test_pairs_with_too_few_trials_are_left_out():
     ("changes", "error", "message"),
     [
         (dict(tries=0), ValueError, "`tries` must be at least 1"),
-        (dict(tries=6), ValueError, "at most 5 genuine trials.*6 tries need at least 6"),
+        (dict(tries=6), ValueError, "number of genuine trials .* is 5. 6 tries need at least 6"),
         (dict(tries=1.5), TypeError, "`tries` must be an integer"),
         (dict(bootstrap=0), ValueError, "`bootstrap` must be at least 1"),
         (dict(people=None), TypeError, "`people` must be the pair"),

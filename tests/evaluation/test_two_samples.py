@@ -188,7 +188,9 @@ def test_different_samples_of_people_are_rejected(rng):
 
 
 def test_permutations_that_leave_one_example_raise_the_p_value(rng):
-    """Tests three people with three, one and one examples, so that one split in three is valid."""
+    """Tests three people. One person has three examples, and the two other people have one example
+    each. A third of all splits is valid.
+    """
     people = [0, 0, 0], [1, 2]
     result = evaluation.two_samples(
         gaussian, rng.normal(size=(3, 2)) + 9, rng.normal(size=(2, 2)), people=people

@@ -156,8 +156,9 @@ EERS = (
 @MAY_BE_REVERSED
 @pytest.mark.parametrize("name", EERS)
 def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
-    """Tests similarities that are accepted if s > t (Monteiro2020). Compared with distances, FAR
-    and FRR are exchanged."""
+    """Tests similarities that are accepted if s > t (Monteiro2020). The library accepts small
+    scores, so the test exchanges genuine and imposter trials, and also FAR and FRR.
+    """
     example = golden(f"eer-{name}", "seeds_p2")
     expected = example["expected"]
     scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))

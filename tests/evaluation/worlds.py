@@ -3,8 +3,8 @@
 
 The recordings of a goat are far from other recordings of the goat. A lamb is near to everybody who
 claims to be the lamb. A wolf is near to everybody whom the wolf claims to be. In the population
-"strong" these effects have a skewed distribution, so that a few people cause most errors. In the
-population "mild" the effects are Gaussian.
+"strong", the effects of people have a skewed distribution, so that a few people cause most errors.
+In the population "mild", the effects of people are Gaussian.
 """
 
 import functools
@@ -45,8 +45,10 @@ class Truth(NamedTuple):
 
 
 def effects(rng, people, world):
-    """Draws effects of people on scores: distance between a person's own recordings, nearness as
-    the claimed person, and nearness as the probe person."""
+    """Draws three effects of each person on scores: the distance between the person's own
+    recordings, the nearness if the person is claimed, and the nearness if the person makes the
+    claim.
+    """
     if world == "mild":
         return [scale * rng.normal(size=people) for scale in (0.6, 0.5, 0.5)]
     skewed = (rng.gamma(SHAPE, size=people) for _ in range(3))

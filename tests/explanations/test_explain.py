@@ -1,4 +1,6 @@
-"""Tests explanations of distances that are sums of parts, by moments and channels."""
+"""Tests explanations of distances that are sums of parts. The explanations show the parts of
+moments and channels.
+"""
 
 import numpy as np
 import pytest
@@ -129,7 +131,9 @@ def test_a_recording_that_was_not_kept_carries_the_other_half():
 
 @pytest.mark.parametrize("padding", ["same", "valid"])
 def test_an_activation_stands_for_steps_and_saw_their_neighbors(padding):
-    """Tests that the moments of an encoder are the steps that its activations cover."""
+    """Tests an explanation of an encoder with pooling. Each moment consists of the time steps that
+    one activation covers.
+    """
     model = keras.Sequential(
         [
             keras.Input((None, CHANNELS)),

@@ -154,7 +154,9 @@ def test_a_recording_and_itself():
 
 
 def test_zeros_that_a_contract_refuses_as_padding_are_no_obstacle():
-    """Tests recordings that are zero everywhere if channel y is removed."""
+    """Tests recordings in which only channel y is not zero. After removing channel y, the
+    recordings are zero everywhere.
+    """
     a, b = recordings()
     for recording in (a, b):
         recording[:, [0, 2]] = 0
@@ -239,9 +241,10 @@ def scrambled(recording, channel, rng):
 def ranks(model, pairs, rng):
     """Compares the first span and channel of each explanation with other spans and channels.
 
-    Explanations replace spans and channels by constants. This function cuts out spans and shuffles
-    channels instead. For each pair of recordings, it computes the fraction of other spans or
-    channels whose removal changes the distance less than removal of the first span or channel.
+    Explanations replace spans and channels by constants. This function cuts spans out of the
+    recording, and shuffles the steps of channels. For each pair of recordings, the function counts
+    the other spans or channels that change the distance less than the first span or channel. The
+    result is their fraction of all other spans or channels.
     """
     fractions = []
     for probe, enrolled in pairs:
@@ -264,7 +267,7 @@ def ranks(model, pairs, rng):
 
 
 def made_up(name, count):
-    """Draws pairs of recordings with louder moments and channels.
+    """Draws pairs of recordings in which some moments and channels are louder than the others.
 
     The recordings have the same magnitude as the golden recordings of the model.
     """
@@ -284,7 +287,7 @@ def made_up(name, count):
     "name",
     ["gait_lda", "phone_gait_lda", "watch_lda", "eye_lda", "voice_xvector_sim", "eeg_spdnet_rpl"],
 )
-@pytest.mark.filterwarnings("ignore:Most recordings have another magnitude:UserWarning")
+@pytest.mark.filterwarnings("ignore:In the channels .* have another magnitude:UserWarning")
 def test_what_is_named_first_changes_the_distance_more_than_the_rest(name):
     fractions = ranks(
         zoo.load(name),

@@ -1,9 +1,9 @@
 """Calls a .tflite file with inputs that break its contract. Usage: `fuzz_worker.py FILE FIRST LAST
 SEED LEAST MOST`.
 
-The script prints the number of each call before the call, and the outcome after the call. Therefore
-the parent process knows which call crashed this process. The script needs only NumPy and
-ai-edge-litert.
+The script prints the number of each call before the call, and the outcome after the call. If a call
+crashes this process, the parent process knows the number of the call. The script needs only NumPy
+and ai-edge-litert.
 """
 
 import json

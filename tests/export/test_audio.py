@@ -1,4 +1,4 @@
-"""Tests exports of models that take raw audio. Their mel bands must stay in float."""
+"""Tests exports of models that take raw audio. The mel bands of these models must stay in float."""
 
 import timeit
 

@@ -73,7 +73,9 @@ def runner(made, signature):
 
 
 def float_outputs(made, signature):
-    """Returns the operator names of a signature, and for each one whether its output is float."""
+    """Returns the names of the operators in a signature, and a list that says which operators have
+    float outputs.
+    """
     place, graph = operators.subgraph(made.path, signature)
     float32 = _flatbuffer.schema().TensorType.FLOAT32
     kinds = [graph.tensors[op.outputs[0]].type == float32 for op in graph.operators]
@@ -256,7 +258,9 @@ def test_nan_prototypes_are_refused(classifier, tmp_path):
     prototypes = classifier.prototypes
     classifier.prototypes_layer.prototypes.assign(np.full_like(prototypes, np.nan))
     try:
-        with pytest.raises(parity.ParityError, match="its scores hold NaN.*Nothing was written"):
+        with pytest.raises(
+            parity.ParityError, match="the scores that the file .* NaN.*Nothing was written"
+        ):
             export.tflite(classifier, tmp_path / "model.tflite", None)
     finally:
         classifier.prototypes_layer.prototypes.assign(prototypes)

@@ -15,7 +15,7 @@ from tests.geometry import matrices
 
 
 class Frobenius(distances.Distance):
-    """Distance between matrices. Its implementation for devices has the error `error`."""
+    """Distance between matrices. On devices, it is computed with the relative error `error`."""
 
     rank = 3
     embeddings = "matrices"

@@ -1,7 +1,8 @@
 """Tests that models compute the same embeddings in ONNX Runtime as in Keras.
 
 tf2onnx converts `Select` to `c * x + (1 - c) * y`, so a NaN in the branch that is not selected
-reaches the output. The tests that need no ONNX package rewrite the graph in the same way.
+reaches the output. Some tests need no ONNX package. These tests convert `Select` in the graph in
+the same way as tf2onnx.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""Tests exports of models of covariance matrices, which contain no eigendecomposition."""
+"""Tests exports of models of covariance matrices. The files contain no eigendecomposition."""
 
 import numpy as np
 import pytest

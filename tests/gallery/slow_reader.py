@@ -1,6 +1,6 @@
 """Replaces `keras_dml.gallery.server.worker` by a program that reads some files slowly.
 
-If the name of a file begins with `slow`, reading the file ends when the file is removed.
+If the name of a file begins with `slow`, the program waits until this file is removed.
 """
 
 import pathlib

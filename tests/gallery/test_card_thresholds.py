@@ -111,7 +111,8 @@ def test_without_a_card_the_nearest_people_are_listed_and_nothing_is_decided(
 def test_a_card_is_moved_to_the_mean_and_the_spread_of_few_people(rng, mean, stddev):
     """The threshold of the card is 1.64 standard deviations below the mean of the card.
 
-    For six people, the difference to the mean is multiplied by 1 + 2.9 / 6.
+    The threshold of the gallery must also be below the mean of the gallery. Because there are only
+    six people, the 1.64 standard deviations are multiplied by 1 + 2.9 / 6.
     """
     scores, *people = claims(rng, 6, mean, stddev)
     false = people[0] != people[1]
@@ -147,7 +148,7 @@ def test_a_rate_that_the_people_do_not_support_is_refused(rng, people, far, mode
 
 
 def test_about_nine_of_ten_groups_keep_the_rate(rng):
-    """The imposter scores have another mean and spread than in the card, which vary by person."""
+    """The mean and the spread of imposter scores differ from the card, and vary by person."""
     model_card, groups, above = card({0.05: 10 - 2 * 1.645}), 200, 0
     pairs = np.nonzero(~np.eye(6, dtype=bool))  # pairs of six volunteers
     for _ in range(groups):

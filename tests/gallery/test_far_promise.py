@@ -33,7 +33,9 @@ def test_other_walkers_have_at_most_the_promised_rate_when_a_claim_ends(claims):
 
 
 def test_a_gallery_sets_the_threshold_and_the_boundary_that_are_measured(claims, tmp_path):
-    """The shortest walk determines the length of claims, so the calibration includes its walker."""
+    """The calibration includes the walker with the shortest walk, because the length of the
+    shortest walk determines the length of the claims.
+    """
     walkers = GAIT.walkers().at_least(GAIT.window * GAIT.windows, 2)
     shortest = walkers.subjects[np.argmin([len(signal) for signal in walkers.signals])]
     volunteers = [shortest, *sorted(set(walkers.subjects) - {shortest})[:21]]

@@ -129,10 +129,11 @@ def test_restores_and_writers_at_once_lose_nothing_that_was_added_after(path, tm
 
 
 def test_other_openings_in_this_process_keep_the_locks(path):
-    """If a process opens a gallery twice, closing it once must not release the other locks.
+    """Tests a process that opens a gallery twice and closes it once. The gallery must stay locked.
 
     Closing any descriptor of a file releases all locks of the process on this file (POSIX). Another
-    process would then remove the log that this process still uses."""
+    process would then remove the log that this process still uses.
+    """
     with opened(path) as store:
         Records(path).close()
         code = f"from keras_dml.gallery.records import Records; Records({str(path)!r}).close()"

@@ -91,7 +91,9 @@ def test_a_threshold_says_what_its_people_support(gallery, people):
 
 
 def test_people_needed_counts_independent_pairs():
-    """If each of n people resembles either everybody or nobody, the people count as n / 2 pairs."""
+    """Suppose that each of n people resembles either everybody or nobody. The people then count as
+    n / 2 independent pairs.
+    """
     scores, sides = claims(np.random.default_rng(0), 4, resemblance=1.0)
     genuine = np.full(4, scores.min() - 1)
     people = [np.append(side, np.arange(4)) for side in sides]
@@ -110,7 +112,7 @@ def test_people_needed_counts_independent_pairs():
 @pytest.mark.slow
 def test_an_extrapolated_threshold_states_its_method(gallery, people):
     far = calibrated(gallery, people).strictest / 3
-    with pytest.warns(UserWarning, match="extrapolated beyond the rates"):
+    with pytest.warns(UserWarning, match="too few people for this rate"):
         assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
 
 
@@ -188,7 +190,7 @@ def test_repeated_recordings_give_a_warning(gallery, people):
             threshold = gallery.calibrate(recordings, people_of, 0.05, sessions=sessions)
         assert threshold == once
     recordings[1], recordings[95] = people("volunteer 0", 1)[0], recordings[0].copy()
-    with pytest.warns(UserWarning, match="1 that belong to two people are left out"):
+    with pytest.warns(UserWarning, match="1 recordings of two people are left out"):
         threshold = gallery.calibrate(recordings, people_of, 0.05)
     assert threshold.trials == 94 * 23
 

@@ -51,7 +51,7 @@ def gallery(model, once, tmp_path):
 def heard(gallery, person, recording, sizes=(7,)):
     """Returns the state of a claim after each chunk of a recording.
 
-    The chunks have the lengths `sizes`, which repeat.
+    The lengths of the chunks follow the list `sizes`, which starts again after its end.
     """
     listening, answers, start = gallery.listen(person), [], 0
     while start < len(recording):
@@ -195,8 +195,8 @@ def test_the_promise_holds_for_windows_in_any_order(order):
 def alike(model, tmp_path_factory):
     """A gallery of people who resemble each other, and false claims.
 
-    A claim has the claimed person, the windows of the recording, the index of the best window, and
-    whether a window is accepted.
+    Each claim is a tuple: the claimed person, the windows of the recording, the index of the best
+    window, and whether a window is accepted.
     """
     rng = np.random.default_rng(0)
 

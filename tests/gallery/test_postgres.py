@@ -312,7 +312,7 @@ def test_an_encrypted_gallery_keeps_its_keys_apart(database, tmp_path):
     with opened(database, KEY, keys) as store:
         store.add("alice", embeddings(1))
     assert keys.stat().st_mode & 0o077 == 0
-    with pytest.raises(ValueError, match="its keys are missing"):
+    with pytest.raises(ValueError, match="the keys of the gallery are missing"):
         Records(database, KEY, tmp_path / "other.keys")
     with pytest.raises(ValueError, match="made with another key"):
         Records(database, KEY[::-1], keys)

@@ -31,7 +31,7 @@ ID = r"\b[0-9a-f]{16}\b"
 
 
 def blocks():
-    """Returns `(language, lines)` of each code block of the page that users type."""
+    """Returns `(language, lines)` for each code block that users of the page type."""
     pattern = r"^```(bash|sql|ini)\n(.*?)^```$"
     return re.findall(pattern, PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
@@ -145,7 +145,9 @@ class Page:
         path.chmod(0o600)
 
     def sql(self, text):
-        """Runs statements in `psql`. The first line names the role. Types the passwords."""
+        """Runs statements in `psql`, and types the passwords. The first line of `text` names the
+        role.
+        """
         role = re.match(r"-- as the (superuser|owner)", text)[1]
         environment = {name: x for name, x in os.environ.items() if not name.startswith("PG")}
         environment["PGHOST"] = str(self._server.folder)

@@ -1,4 +1,6 @@
-"""Tests that repeated recordings of one person, two people or two galleries are detected."""
+"""Tests that a recording is detected if it is enrolled twice: for one person, for two people, or in
+two galleries.
+"""
 
 import warnings
 

@@ -71,7 +71,7 @@ def bound(limit, usual, allowance=1):
     Args:
         limit: Longest time on an idle machine, in seconds.
         usual: Time of a request without an attack, in seconds.
-        allowance: Number of times that `usual` is added on a busy machine.
+        allowance: Factor for `usual` on a busy machine. The product is added to `limit`.
     """
     return limit if usual < IDLE_SECONDS else limit + allowance * usual
 
@@ -290,7 +290,9 @@ def test_a_client_with_wrong_tokens_is_told_to_wait(guarded):
 
 @pytest.mark.slow
 def test_many_wrong_tokens_do_not_slow_other_clients(monkeypatch):
-    """Threads send 1,000 wrong tokens as fast as possible, more than 10,000 per minute."""
+    """Threads send 1,000 wrong tokens as fast as possible. The rate is more than 10,000 wrong
+    tokens per minute.
+    """
     allowed = tokens.Tokens([FULL])
     application = stub_server.application(monkeypatch, tokens=allowed)
     with stub_server.serving(application) as address:
@@ -394,7 +396,7 @@ def test_the_end_of_a_process_is_not_reported_as_a_timeout(tmp_path, monkeypatch
     program(monkeypatch, f"""echo '"ready"'; read job; {end}""")
 
     def read_both(read):
-        with pytest.raises(readers.ReaderCrash, match=f"{first}.* ended by {reason}"):
+        with pytest.raises(readers.ReaderCrash, match=f"{first}.* ended with {reason}"):
             read(first)
         with pytest.raises(readers.ReaderCrash, match=f"{second} was not read"):
             read(second)

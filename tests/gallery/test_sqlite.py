@@ -1,4 +1,6 @@
-"""Tests that SQLite files report damage, foreign changes, full disks and other versions."""
+"""Tests that a gallery in an SQLite file raises an error for a damaged file, a change by another
+program, a full disk, and a file of another version.
+"""
 
 import contextlib
 import errno

@@ -60,8 +60,8 @@ def proxy(socket_path, folder=None):
 
     Args:
         socket_path: Path of the socket of the server.
-        folder: Folder with the files of `write_certificates`. The proxy then refuses connections
-            without TLS. Default: the proxy does not offer TLS.
+        folder: Folder with the files of `write_certificates`. With a folder, the proxy refuses
+            connections without TLS. If None (the default), the proxy does not offer TLS.
 
     Yields:
         The port of the proxy at 127.0.0.1.

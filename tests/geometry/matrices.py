@@ -1,5 +1,6 @@
-"""Helpers for the tests of symmetric positive definite (SPD) matrices. They draw random SPD
-matrices and compute gradients."""
+"""Functions for the tests of symmetric positive definite (SPD) matrices. The functions draw random
+SPD matrices and compute gradients.
+"""
 
 import functools
 

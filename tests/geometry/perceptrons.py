@@ -28,7 +28,7 @@ def by_pairs(x, y, perceptron, join=lambda a, b: np.concatenate([a, b])):
 
 
 def staged(function):
-    """Compiles a function on JAX, because otherwise each operation would be compiled separately."""
+    """Compiles a function on JAX. An eager call on JAX would compile each operation separately."""
     if keras.backend.backend() != "jax":
         return function
     import jax

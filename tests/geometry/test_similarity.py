@@ -125,8 +125,10 @@ def test_rows_equal_to_the_other_side_have_a_difference_without_gradient(rng):
 
 
 def test_great_embeddings_keep_their_digits(rng):
-    """Tests the precision for large embeddings, for which the sums `left + right` cancel. The
-    computation from maxima must not lose more digits than the computation from sums."""
+    """Tests the precision for large embeddings, for which the sums `left + right` cancel. keras-dml
+    computes the similarities from maxima instead of these sums. The computation from maxima must
+    not lose more digits.
+    """
     x, y = (1e4 * item for item in vectors(rng, 6, 7, features=8))
     perceptron = perceptrons.random(rng, 8, (32,))
     expected = perceptrons.by_pairs(x, y, perceptron)
@@ -194,9 +196,10 @@ def test_compiled_tables_are_the_same_and_differentiable(rng, monkeypatch, fused
 
 
 def test_dropout_is_told_each_block_by_its_number(rng):
-    """Tests that the dropout function receives the number of each block. The test scales units by
-    this number. The backward pass recomputes the units, and must use the same mask as the forward
-    pass."""
+    """Tests that the dropout function receives the number of each block. The dropout function of
+    this test multiplies the units by the number of the block. The backward pass recomputes the
+    units, and must use the same mask as the forward pass.
+    """
     x, y = vectors(rng, 2, 5)
     perceptron = tensors(perceptrons.random(rng, 3, (4,)))
     bias = float(numpy(perceptron.biases[-1])[0])
@@ -273,8 +276,9 @@ def test_a_table_of_several_blocks_is_compiled(rng, table, monkeypatch):
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="XLA drops what nobody asks for")
 def test_a_table_in_blocks_that_nobody_asks_for_is_not_computed(rng):
-    """Tests that unused scores are not computed. Scores of thousands of classes serve metrics,
-    which many trainings do not use."""
+    """Tests that unused scores are not computed. Scores of thousands of classes are needed only for
+    metrics, and many trainings have no metrics.
+    """
     import tensorflow as tf
 
     x, y = vectors(rng, 6, 9, dtype="float32")

@@ -111,8 +111,9 @@ def test_gradients_agree_with_finite_differences(rng, way, function):
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("function", [vector.euclidean, vector.squared_euclidean])
 def test_gradients_within_one_set_are_those_of_two_equal_sets(rng, way, function):
-    """Tests that the gradients of distances within one set equal those between two equal sets. The
-    test includes second-order gradients, which a penalty on gradients needs."""
+    """Tests distances within one set. Their gradients must equal the gradients of distances between
+    two equal sets. The test includes second-order gradients, which a penalty on gradients needs.
+    """
     x, probe = rng.normal(size=(4, 3)), rng.normal(size=(4, 4))
     within = lambda x: ops.sum(probe * function(x, x))  # noqa: E731
     (result,) = gradients(within, x)
@@ -175,8 +176,9 @@ def test_signal_to_noise_knows_neither_scale_nor_offset(rng):
 
 
 def test_an_anchor_without_signal_is_far_and_its_gradient_finite(rng):
-    """Tests an anchor whose variance over features is 0. The distance divides by 1e-12 instead of
-    this variance."""
+    """Tests an anchor whose variance over features is 0. The distance divides by 1e-12 instead of a
+    variance of 0.
+    """
     x, y = np.full((1, 5), 0.7), rng.normal(size=(3, 5))
     np.testing.assert_allclose(numpy(vector.snr(x, y))[0], y.var(axis=1) * 1e12, rtol=1e-6)
     assert np.isfinite(gradients(lambda x: ops.sum(vector.snr(x, y)), x)[0]).all()

@@ -1,10 +1,11 @@
-"""Worked examples with known answers, as JSON: `seeds_p1` to `seeds_p3` from the definitions of
-Abdelwahab2019, Monteiro2020 and Kim2020 in float64, `tfa`, `tfsim` and `toolbox` from the
-real TensorFlow Addons 0.23, TensorFlow Similarity 0.17 and Adversarial Robustness Toolbox 1.20 in
-float32.
+"""Worked examples with known answers, as JSON files.
 
-The files number the papers in this order. In them infinities and not-a-numbers are strings, because
-JSON has none; here they are floats.
+The files `seeds_p1` to `seeds_p3` follow the definitions of Abdelwahab2019, Monteiro2020 and
+Kim2020, in float64. The files `tfa`, `tfsim` and `toolbox` contain values that TensorFlow Addons
+0.23, TensorFlow Similarity 0.17 and the Adversarial Robustness Toolbox 1.20 computed in float32.
+
+The numbers in the names of the files follow the order of these three papers. JSON has no infinity
+and no NaN, so the files store these values as strings. This module converts the strings to floats.
 """
 
 import functools
@@ -17,8 +18,11 @@ NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def golden(example_id, seeds="seeds_p1"):
-    """The example of `seeds_p1.json` (or of another paper's seeds) with this id: inputs, expected,
-    tolerance, maybe gradient."""
+    """Returns the worked example with the given id.
+
+    By default, the example is in `seeds_p1.json`. An example is a dict with the keys `inputs`,
+    `expected` and `tolerance`, and some examples have the key `gradient`.
+    """
     examples = {example["id"]: example for example in load(seeds)["examples"]}
     if example_id not in examples:
         raise KeyError(f"No golden example {example_id!r}. There are {', '.join(examples)}.")
@@ -27,7 +31,7 @@ def golden(example_id, seeds="seeds_p1"):
 
 @functools.cache
 def load(name):
-    """The whole file `name.json` as a dict."""
+    """Returns the whole file `name.json` as a dict."""
     return _with_floats(json.loads((FOLDER / f"{name}.json").read_text()))
 
 

@@ -1,9 +1,10 @@
 """A pytest plugin that finds the worked examples whose values a test asserts.
 
-It changes every expected value and gradient, and runs the tests that call `golden`. A test that
-fails in an assertion carries the examples whose values it read; one that still passes does not
-depend on them. The ids of all carried examples are written, by file, to the JSON file that the
-environment variable `GOLDENS_CARRIED` names.
+The plugin changes every expected value and gradient, and runs the tests that call `golden`. If a
+test then fails in an assertion, the plugin notes the examples that the test read. If a test still
+passes, the test does not depend on the values of its examples. The plugin writes the ids of all
+noted examples into the JSON file that the environment variable `GOLDENS_CARRIED` names, in one list
+for each golden file.
 """
 
 import json
@@ -26,7 +27,9 @@ def golden(example_id, seeds="seeds_p1"):
 
 
 class Example(dict):
-    """An example with changed values that records when one is read."""
+    """A worked example with changed values. The example records that a test read one of these
+    values.
+    """
 
     def __init__(self, example, key):
         super().__init__(
@@ -44,7 +47,7 @@ class Example(dict):
 
 
 def changed(value):
-    """Another value of the same type and shape."""
+    """Returns another value of the same type and shape."""
     if isinstance(value, dict):
         return {key: changed(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -75,7 +78,7 @@ def calls_golden(function, seen):
 
     Args:
         function: Any object; only functions call anything.
-        seen: Functions that were looked at before, which are added to.
+        seen: Set of the functions that were searched before. The search adds functions to this set.
     """
     function = getattr(function, "__wrapped__", function)
     if function is golden:

@@ -148,7 +148,7 @@ def bomb(rng, folder):
 def numbers(rng, folder):
     """Reads a valid or damaged IDX file.
 
-    If no error is raised, the shape in the header must be right.
+    If the reader raises no error, the array must have the shape that the header states.
     """
     code = draws.draw(rng, list(DTYPES))
     array = rng.integers(0, 100, rng.integers(1, 5, rng.integers(1, 4))).astype(DTYPES[code])

@@ -80,7 +80,9 @@ def _spoiled(rng, steps):
 
 
 def embed_sound(rng, folder):
-    """Embeds recordings of any type and length. Batches must not change an embedding."""
+    """Embeds recordings of any type and length. The embedding of a recording must not depend on the
+    other recordings of its batch.
+    """
     model = _models()[draws.draw(rng, list(_models()))]
     given = [_sound(rng, int(rng.integers(5, 40))) for _ in range(rng.integers(1, 6))]
     size = int(rng.integers(1, 5))
@@ -135,7 +137,9 @@ def arguments(rng, folder):
 
 
 def distances(rng, folder):
-    """Computes distances in blocks, which must equal distances of pairs. Tries invalid input."""
+    """Computes distances in blocks. The result must equal the distances that are computed pair by
+    pair. Some of the inputs are invalid.
+    """
     name = draws.draw(rng, ("quantile", "statistics"))
     model, metric = _models()[name], keras_dml.distances.Euclidean()
     metric = model if name == "quantile" else metric

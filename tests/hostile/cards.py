@@ -28,7 +28,9 @@ NULLABLE = {"length", "p", "fraction", "quantization"}
 
 @functools.cache
 def _published():
-    """Returns a temporary zoo folder with a small model. It is deleted when the process ends."""
+    """Returns a temporary zoo folder with a small model. The folder is deleted when the process
+    ends.
+    """
     root = tempfile.TemporaryDirectory(prefix="hostile-zoo-")
     keras.utils.set_random_seed(3)
     rng = np.random.default_rng(7)
@@ -58,7 +60,9 @@ def _kind(value):
 
 
 def _agrees(text, path=()):
-    """Returns a function that checks that a card equals the file and has valid values."""
+    """Returns a function that checks a card. The card must equal the content of its file and have
+    valid values.
+    """
 
     def check(found):
         card, line = found

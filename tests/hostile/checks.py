@@ -40,10 +40,10 @@ def settle(call, agrees=None, *, refuses=None, names=(), speakers=()):
 
     Args:
         call: Attempt to run, a function without arguments.
-        agrees: Function of the output that raises `Wrong` or `AssertionError` if the output is
-            wrong. None if every output is wrong.
-        refuses: True if the attempt must raise an error, False if it must not, None if both are
-            right.
+        agrees: Function that takes the output, and raises `Wrong` or `AssertionError` if the output
+            is wrong. If None, every output is wrong.
+        refuses: True if the attempt must raise an error, and False if the attempt must not raise an
+            error. If None, an error is allowed but not required.
         names: Texts that an error message must contain.
         speakers: Folders other than the library whose code may raise the error.
 
@@ -133,10 +133,10 @@ def check_tree(folder, before, but=()):
     Args:
         folder: Path of the folder.
         before: Earlier result of `tree`.
-        but: Paths that may have changed, with everything in them.
+        but: Paths that may have changed. Everything under these paths may have changed too.
 
     Raises:
-        Wrong: If another path was changed, created or deleted.
+        Wrong: If a path that is not under `but` was changed, created or deleted.
     """
     now = tree(folder)
     for path in sorted(before.keys() | now.keys()):

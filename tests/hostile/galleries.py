@@ -2,7 +2,7 @@
 
 The attempts write, swap, duplicate or delete rows. A changed gallery must cause an error, or make
 the same decisions as before. An attacker who can write to an unencrypted gallery can write complete
-templates. The attempts therefore do not change rows of unencrypted galleries.
+templates. The attempts therefore change only the rows of encrypted galleries.
 """
 
 import contextlib
@@ -82,7 +82,9 @@ def _probes():
 
 
 def _decisions(path, key):
-    """Returns the decision on each claim of a test recording to be an enrolled person."""
+    """Returns the decisions on all claims. In each claim, a test recording claims to be one of the
+    enrolled people.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Gallery(path, model(), key=key) as gallery:

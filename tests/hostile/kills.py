@@ -87,7 +87,7 @@ def _killed(rng, words, **options):
 def _interruptible():
     """Makes SIGINT interrupt this process and the processes that are started in the block.
 
-    This is necessary because a shell ignores SIGINT in background processes.
+    Processes that a shell starts in the background ignore SIGINT without this context.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -106,7 +106,9 @@ def file(rng, folder):
 
 
 def folder_of_files(rng, folder):
-    """Kills a process that replaces a folder again and again. The next process restores it."""
+    """Kills a process that replaces a folder again and again. The next process must restore the
+    folder.
+    """
     path = folder / "model"
     _killed(rng, ["-c", WRITES, str(path), "write_folder"], seconds=(0, 0.02))
     try:

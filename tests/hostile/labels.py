@@ -138,7 +138,8 @@ def _step(name, eager):
 def _refitted():
     """Returns a classifier for attempts with `refit_prototypes`.
 
-    `refit_prototypes` adds weights to the model, so `_Step` needs another classifier.
+    `refit_prototypes` adds weights to the classifier. Therefore `_Step` cannot use the same
+    classifier.
     """
     keras.utils.set_random_seed(3)
     return _classifier()
@@ -150,7 +151,9 @@ def _classifier():
 
 
 def fit_sound(rng, folder):
-    """Trains with labels of any type. The step must equal the step with int32 labels."""
+    """Trains with labels of any type. The weights after the step must equal the weights after a
+    step with int32 labels.
+    """
     eager = bool(rng.random() < 0.7)
     names = [name for name in LOSSES if name != "wasserstein"] if eager else ["n_pair"]
     name = draws.draw(rng, ["classifier", *names])

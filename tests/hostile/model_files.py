@@ -105,7 +105,7 @@ def configuration(rng, folder):
 def weights(rng, folder):
     """Damages the HDF5 weights, and writes valid checksums.
 
-    The numbers may change, but the shapes of the weights must not.
+    The weights may have other numbers, but must keep their shapes.
     """
     files = members(original()[0])
     files[WEIGHTS] = draws.damaged(rng, files[WEIGHTS])
@@ -130,7 +130,9 @@ def bomb(rng, folder):
 
 
 def members_of_a_wrong_kind(rng, folder):
-    """Reads a model file whose zip members are missing, duplicate, encrypted or outside."""
+    """Reads a model file in which a zip member is missing, duplicate, encrypted or compressed in an
+    unusual way, or has a path outside of the archive.
+    """
     files = members(original()[0])
     kind = rng.integers(5)
     if kind == 0:

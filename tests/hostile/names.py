@@ -90,7 +90,9 @@ def enrolled(rng, folder):
 
 
 def about(rng, folder):
-    """Truncates, nests or removes metadata of a gallery, or changes their type."""
+    """Truncates, nests or removes metadata of a gallery, or replaces the metadata by values of
+    another type.
+    """
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)

@@ -173,7 +173,9 @@ def sound(rng, folder):
 
 
 def exports(rng, folder):
-    """Exports a model to an occupied path, which must be refused before any work."""
+    """Exports a model to an occupied path. The exporter must refuse the path before it does
+    anything else.
+    """
     path = _surroundings(folder) / "new"
     to_folder = rng.random() < 0.5
     kinds = [kind for kind in OBSTACLES if not (to_folder and kind == "an empty folder")]
@@ -195,7 +197,9 @@ def whole_export(rng, folder):
 
 
 def pictures(rng, folder):
-    """Saves a figure as three files. If a file cannot be written, no file may be written."""
+    """Saves a figure as three files. If one of the three files cannot be written, the other two
+    files may not be written either.
+    """
     path = _surroundings(folder) / "new.svg"
     bad = rng.random() < 0.7
     if bad:
@@ -217,7 +221,9 @@ def pictures(rng, folder):
 
 
 def runs(rng, folder):
-    """Stores runs in a folder with an obstacle, which must be refused before any run."""
+    """Stores runs in a folder with an obstacle. The obstacle must cause an error before the first
+    run starts.
+    """
     _surroundings(folder)
     settings = [{"name": "run", "seed": seed} for seed in range(3)]
     kept = Runs("kept")

@@ -79,7 +79,9 @@ def _answer(headers, method="GET", path="/people", address="10.0.0.1"):
 
 
 def _settle(status, body, is_right):
-    """Checks that a response contains names of people only if the request is right."""
+    """Checks the response to a request. The response may contain names of people only if `is_right`
+    is true.
+    """
     if b"alice" in body and not is_right:
         raise Wrong(f"status {status} with names of people")
     if is_right:

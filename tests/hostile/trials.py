@@ -41,8 +41,9 @@ def attempts(group, times=1):
     """Returns the attempts of a group, in order.
 
     Args:
-        group: Name in `GROUPS`. The constant `KINDS` of the module with this name contains, for
-            each kind of attempt, the number of attempts and the function that runs an attempt.
+        group: Name in `GROUPS`, which is also the name of a module. For each kind of attempt, the
+            constant `KINDS` of this module contains the number of attempts and the function that
+            runs an attempt.
         times: Number of repetitions of all attempts.
     """
     kinds = importlib.import_module(f"tests.hostile.{group}").KINDS
@@ -51,7 +52,8 @@ def attempts(group, times=1):
 
 
 def run(attempt, seed=SEED):
-    """Runs an attempt next to a folder that it must not change.
+    """Runs an attempt in a temporary folder. Next to this folder is another folder that the attempt
+    must not change.
 
     Args:
         attempt: The `Attempt` to run.

@@ -37,8 +37,10 @@ def similarities(layer, z):
 
 
 def corrected_distances(layer, z, covariance, spread):
-    """Computes squared Mahalanobis distances from class means, with slow loops. The expected excess
-    for means of few examples is subtracted."""
+    """Computes squared Mahalanobis distances from class means, with slow loops. If a mean is
+    computed from few examples, the expected distance is too large. The function subtracts this
+    excess.
+    """
     inverse = np.linalg.inv(covariance)
     counts = numpy(layer.counts)
     return np.array(

@@ -121,8 +121,8 @@ def test_initial_kernel_has_orthonormal_columns(n, units):
 @pytest.mark.slow_on_jax
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
 def test_smallest_eigenvalue_does_not_fall(units, more, seed):
-    """Tests that BiMap does not lower the smallest eigenvalue (Poincaré's bound). Therefore a
-    second ReEig is not necessary.
+    """Tests that BiMap does not lower the smallest eigenvalue (Poincaré's bound). A layer ReEig
+    after a second BiMap is therefore not necessary.
     """
     rng, n = np.random.default_rng(seed), units + more
     x = covariances(rng, 2, n)

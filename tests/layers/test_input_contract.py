@@ -79,18 +79,21 @@ def test_a_trained_model_gets_its_contract_and_keeps_its_weights(rng):
 
 @pytest.mark.slow_on_jax
 def test_a_model_of_other_channels_is_refused():
-    with pytest.raises(ValueError, match=r"names 3 channels. Received inputs of shape.*None, 2"):
+    with pytest.raises(
+        ValueError,
+        match=r"names 3 channels. Received inputs with another number of channels.*None, 2",
+    ):
         models.with_contract(models.sequence_encoder(2), contract())
 
 
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"channels": []}, "`channels` must be a list of texts"),
-        ({"channels": "xyz"}, "`channels` must be a list of texts"),
-        ({"channels": ["x", 2]}, "`channels` must be a list of texts"),
+        ({"channels": []}, "`channels` must be a list of one or more texts"),
+        ({"channels": "xyz"}, "`channels` must be a list of one or more texts"),
+        ({"channels": ["x", 2]}, "`channels` must be a list of one or more texts"),
         ({"units": ["g", "g"]}, "Received 2"),
-        ({"units": " "}, "`units` must be a list of texts"),
+        ({"units": " "}, "`units` must be a list of one or more texts"),
         ({"rate_hz": 0}, "`rate_hz` must be a positive number"),
         ({"rate_hz": "100"}, "`rate_hz` must be a positive number"),
         ({"min_steps": 0}, "`min_steps` must be at least 1"),

@@ -84,8 +84,8 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
 
 
 def test_first_kernel_is_initialized_for_both_inputs_together(rng):
-    """Tests the scale of the initial kernel, which takes both inputs. If each input had its own
-    kernel, the scale would be 1.2 times as large.
+    """Tests the scale of the initial kernel. One kernel takes both inputs. If each input had its
+    own kernel, the scale would be 1.2 times as large.
     """
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
@@ -193,8 +193,8 @@ def test_distance_is_negative_similarity_without_dropout(rng, z):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"hidden": ()}, "`hidden` must be widths"),
-        ({"hidden": (3, 0)}, "`hidden` must be widths"),
+        ({"hidden": ()}, "`hidden` must hold the width"),
+        ({"hidden": (3, 0)}, "`hidden` must hold the width"),
         ({"hidden": 2.5}, "hidden"),
         ({"slope": -0.1}, "`slope` must be a number from 0 to 1"),
         ({"slope": np.nan}, "`slope`"),

@@ -17,7 +17,7 @@ def numpy(tensor):
 
 
 def speech(samples, rng, batch=1):
-    """Returns a synthetic signal in [-1, 1] that resembles speech. It consists of modulated
+    """Returns a synthetic signal in [-1, 1] that resembles speech. The signal consists of modulated
     harmonics and weak noise.
     """
     t = np.arange(samples) / RATE

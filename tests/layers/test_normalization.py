@@ -80,7 +80,7 @@ def test_a_compiled_model_sees_what_adapt_measured(rng):
 @pytest.mark.parametrize("policy", HALF)
 def test_large_offset_is_exact_under_half_precision(rng, policy):
     """Tests recordings with an offset of 1e5. In float16, this offset is infinite. In bfloat16,
-    numbers of this size are multiples of 512.
+    numbers near 1e5 are multiples of 512.
     """
     x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
     with contracts.dtype_policy(policy):

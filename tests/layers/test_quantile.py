@@ -142,8 +142,9 @@ def test_explicit_dtype_is_widened_to_float32(rng):
 
 @pytest.mark.slow_on_jax
 def test_flat_output_is_filter_major_without_borders_and_knots():
-    """Tests the order of flattened embeddings. The worked example `neg_cosine` flattens matrices A
-    without the border columns 0 and M + 1."""
+    """Tests the order of flattened embeddings. The worked example `neg_cosine` removes the border
+    columns 0 and M + 1 of the matrix A before it flattens the matrix.
+    """
     example = golden("neg_cosine")
     values = np.asarray(example["inputs"]["A"])  # (filters, M + 2)
     filters, columns = values.shape
@@ -232,8 +233,9 @@ def test_inference_never_sorts_on_the_host(rng):
     [(False, WassersteinLoss, None), (False, WassersteinLoss, True), (True, NPairLoss, False)],
 )
 def test_it_trains_compiled_by_xla(rng, flatten, loss, host_sort):
-    """Tests training steps that XLA compiles. These steps sort in the graph, because XLA cannot
-    call NumPy."""
+    """Tests training steps that XLA compiles. Steps that XLA compiles sort in the graph, because
+    XLA cannot call NumPy.
+    """
     steps = TIME - 1  # no knot is at a step, where rounding would select one of two slopes
     x, labels = activations(rng, (4, steps, FILTERS)), np.array([0, 1, 1, 0])
     trained = {}

@@ -187,8 +187,8 @@ def test_batches_of_similar_size_share_a_compilation(rng):
 @only_tensorflow
 @pytest.mark.parametrize("given, own", [("float32", "float64"), ("float64", "float32")])
 def test_gradients_have_the_types_of_their_variables(given, own, rng):
-    """Tests gradients when the matrices and the kernel have different dtypes. This happens if
-    autocast is off.
+    """Tests gradients when the matrices and the kernel have different dtypes. The dtypes can differ
+    if autocast is off.
     """
     layer = built(6, 3, rng, epsilon=EPSILON, dtype=own, autocast=False)
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)]).astype(given)

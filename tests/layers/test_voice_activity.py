@@ -27,7 +27,7 @@ def test_frames_far_below_the_mean_level_are_left_out(rng):
 @given(st.integers(0, 2**31), st.floats(-50, 50), st.floats(0.5, 4))
 def test_neither_loudness_nor_contrast_counts(seed, shift, scale):
     """Tests that the mask stays the same if all levels are shifted or scaled. The levels are
-    multiples of 1/64, so that different levels stay different.
+    multiples of 1/64, so that rounding cannot make two different levels equal.
     """
     bands = np.random.default_rng(seed).integers(-64, 64, size=(1, 12, 4)) / 64
     gap = bands.mean(axis=-1) - bands.mean() + 0.3 * bands.mean(axis=-1).std()

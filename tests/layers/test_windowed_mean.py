@@ -53,5 +53,5 @@ def test_invalid_networks_and_numbers_are_refused(network):
     with pytest.raises(ValueError, match="must take windows .* of a fixed length"):
         WindowedMean(any_length, 3, 3)
     for numbers in ((0, 6, 2), (3, 9, 2), (3, 0, 2), (3, 6, 8), (3, 6, -1)):
-        with pytest.raises(ValueError, match="`reach` must be from 1 to .* 8, and `lead`"):
+        with pytest.raises(ValueError, match="`reach` must be from 1 to 8, .* `lead` must be"):
             WindowedMean(network, *numbers)

@@ -48,8 +48,8 @@ def check_gradient(found, expected, tolerance):
 
 
 def random_negatives_of_all(labels, embeddings, seed):
-    """Returns an array `(batch, batch)`, in which entry `[i, j]` is the random negative of row i
-    for its partner j.
+    """Returns random negatives, shape `(batch, batch)`. Entry `[i, j]` is the negative that was
+    drawn for the pair of rows i and j.
     """
     rows = ops.shape(labels)[0]
     partners = ops.tile(ops.arange(rows, dtype="int32")[None], (rows, 1))

@@ -171,8 +171,10 @@ def test_xla_on_tensorflow_which_drops_assertions_gives_nan(name):
 @pytest.mark.parametrize("floatx, largest", [("float16", 2**11 - 1), ("bfloat16", 2**8 - 1)])
 def test_half_precision_labels_that_are_not_told_apart_are_refused(floatx, largest):
     """Tests that labels in half precision are refused if rounding could make different labels
-    equal. Keras casts floating-point labels to `floatx`, and half precision represents only small
-    whole numbers exactly.
+    equal.
+
+    Keras casts floating-point labels to `floatx`. If `floatx` is a half-precision type, only small
+    whole numbers are exact.
     """
     with floatx_of(floatx):
         model, x = compiled("contrastive")

@@ -13,8 +13,8 @@ from tests.losses.examples import check_example, inputs
 
 @pytest.mark.parametrize("name", ["lifted_structure", "lifted_structure_far"])
 def test_golden_values_and_gradients(name):
-    """Tests worked examples. Some of them have distant embeddings, for which the exponentials would
-    underflow without a shift.
+    """Tests worked examples. In some examples, the embeddings are so distant that the exponentials
+    would underflow without a shift.
     """
     check_example(name, LiftedStructureLoss)
 
@@ -60,8 +60,8 @@ def test_each_anchor_has_its_own_value_by_a_distance_that_is_not_symmetric(rng):
 
 
 def test_gradients_agree_with_finite_differences_at_equal_rows_of_log_sums(rng):
-    """Tests gradients when two log-sums are equal. They are equal because the embeddings of rows 0
-    and 1 mirror each other.
+    """Tests gradients when two log-sums are equal. The log-sums are equal because the embeddings of
+    rows 0 and 1 mirror each other.
     """
     x, labels = rng.normal(size=(5, 3)), np.array([0, 0, 1, 1, 2])
     x[1] = x[0] * [-1, 1, 1]

@@ -20,8 +20,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def cases(function):
-    """Returns the worked examples of one function of TensorFlow Addons. The names of arrays are
-    replaced by the arrays."""
+    """Returns the worked examples of one function of TensorFlow Addons. In the file, the inputs are
+    names of arrays. This function replaces the names by the arrays.
+    """
     golden = load("tfa")
     for case in golden["cases"]:
         if case["fn"] == function:
@@ -41,8 +42,11 @@ def interleaved(anchors, positives):
 
 
 def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
-    """Compares the N-pair loss with TensorFlow Addons, which takes the similarity matrix, whereas
-    this package computes the matrix from embeddings."""
+    """Compares the N-pair loss with TensorFlow Addons.
+
+    The loss of TensorFlow Addons takes the similarity matrix as its input. The loss of keras-dml
+    computes the similarity matrix from the embeddings.
+    """
     arrays = {
         key: np.asarray(value)
         for key, value in load("tfa")["inputs"].items()
@@ -82,7 +86,8 @@ def test_npairs_loss_on_the_similarity_matrix_itself():
 @pytest.mark.parametrize("number", [0, 1], ids=["emb9", "emb8_duplicates"])
 def test_angular_distance_is_one_more_than_the_cosine_distance(number):
     """Tests that the angular distance of TensorFlow Addons (1 - cosine) is one more than the cosine
-    distance of keras-dml (-cosine). Therefore thresholds differ by one.
+    distance of keras-dml (-cosine). A threshold for one of the two distances must therefore be
+    shifted by one for the other.
     """
     case = list(cases("tfa.losses.metric_learning.angular_distance"))[number]
     embeddings = case["inputs"]["feature"].astype("float32")
@@ -221,8 +226,8 @@ def test_every_golden_loss_is_compared_or_has_no_counterpart():
 
 
 def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):
-    """Tests the penalty `reg / 4 * (mean |a|^2 + mean |p|^2)`. It was in the module `contrib` of
-    TensorFlow 1, and TensorFlow Addons does not contain it.
+    """Tests the penalty `reg / 4 * (mean |a|^2 + mean |p|^2)`. The module `contrib` of TensorFlow 1
+    computed this penalty, and TensorFlow Addons does not compute it.
     """
     (case, _) = cases("tfa.losses.npairs_loss")
     arrays = load("tfa")["inputs"]

@@ -69,8 +69,9 @@ def test_masks_of_positives_and_negatives():
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])
 def test_triplets_are_those_of_loops(kind, seed, slots):
-    """Tests that mining selects the same triplets as loops, for positives in one block and in
-    several blocks."""
+    """Tests that mining selects the same triplets as slow loops. The positives are in one block or
+    in several blocks.
+    """
     table, labels = batch(seed, rows=13, classes=4)
     given_ = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 0.5
     with mock.patch.object(mining, "SLOTS", slots):
@@ -135,7 +136,7 @@ def test_random_negatives_are_of_other_classes_and_uniform(rng):
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("slots", [3, 16])
 def test_random_triplets_are_those_of_loops(rng, slots):
-    """Tests that random mining equals loops, for positives in one block and in several blocks."""
+    """Compares random mining with slow loops. The positives are in one or several blocks."""
     table, labels = batch(2, rows=13, classes=4)
     embeddings = rng.normal(size=(13, 2))
     drawn = numpy(random_negatives_of_all(labels, embeddings, 1))
@@ -185,8 +186,8 @@ def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
-    """Tests negatives that are exactly as far as the positive or exactly at the margin. Such ties
-    exist because all distances in the test are whole numbers.
+    """Tests negatives that are exactly as far as the positive or exactly at the margin. All
+    distances in the test are whole numbers, so many of them are equal.
     """
     labels = batch(seed, rows=13, classes=4)[1]
     table = np.random.default_rng(seed).integers(0, 5, (13, 13)).astype("float64")
@@ -207,10 +208,12 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
 
 @pytest.mark.slow_on_jax
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
-    """Tests the semi-hard loss of a batch in which only anchor 2 has an open hinge, 3 - 3.5 + 1.
+    """Tests the semi-hard loss of a batch. Only anchor 2 has a term above 0, which is 3 - 3.5 + 1 =
+    0.5.
     Anchor 0 has two negatives: the negative at distance 1 is not farther than the positive, and the
     negative at distance 2 is exactly at the margin. The negative of anchor 1 is also exactly at the
-    margin."""
+    margin.
+    """
     table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
     labels = np.array([0, 0, 0, 1, 2], "int32")
     tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)

@@ -36,8 +36,9 @@ def test_golden_losses_and_their_gradients(name):
 
 
 def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2():
-    """Tests the weight of squared lengths. Kim2020 uses lambda 0.001 for the mean over all rows,
-    which equals `l2=0.002`."""
+    """Tests the weight of squared lengths. In Kim2020, lambda is 0.001 and weighs the mean over all
+    rows. The argument `l2=0.002` gives the same loss.
+    """
     example = golden("npair_mc", "seeds_p3")
     expected, weight = example["expected"], example["inputs"]["l2_weight"]
     labels = np.asarray(example["inputs"]["labels"])

@@ -104,8 +104,9 @@ def test_where_xla_leaves_assertions_out_a_batch_that_is_no_set_of_pairs_is_nan(
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("labels, message", NO_IDS.values(), ids=NO_IDS)
 def test_numbers_that_are_no_ids_are_shown_and_stop_a_compiled_step(rng, kind, labels, message):
-    """Tests that labels with fractions stop a compiled step. Truncating them to whole numbers could
-    form pairs by chance."""
+    """Tests that labels with fractions stop a compiled step. If the labels were truncated to whole
+    numbers, different labels could become equal and form pairs.
+    """
     predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
     with pytest.raises(ValueError, match=f"whole numbers from 0 to[^$]*{message}"):
         loss(np.array(labels, "float32"), predictions)

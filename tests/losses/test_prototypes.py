@@ -220,7 +220,8 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("labels", [[4, 1, 4, 0, 1], [2, 2, 2, 2, 2], [5, -1, 0, 5, -1]])
 def test_places_name_each_rows_class_among_those_present(labels, static):
     """Tests the function that returns, for each row, the index of its class among the classes in
-    the batch. The function must also work if shapes may not depend on values.
+    the batch. The function must also work with static shapes, which may not depend on the values of
+    the labels.
     """
     present, places = (
         numpy(item) for item in classes_present(ids(labels), classes=9, static=static)

@@ -73,7 +73,7 @@ def test_predictions_that_are_no_table_of_proxies_are_refused(shape):
 @pytest.mark.slow
 def test_an_encoder_learns_with_its_proxies_and_leaves_them(rng):
     """Tests that an encoder is trained with proxies and can then be used without the proxies. The
-    proxies are saved with the training model.
+    model that is trained contains the proxies, and its file contains them too.
     """
     signal = keras.Input((3,))
     embedding = keras.layers.Dense(2)(signal)

@@ -28,8 +28,8 @@ LABELS = np.array([0, 1, 0, 1, 2, 0])
 
 
 def given_draw(drawn):
-    """Replaces the random draw of negatives by given negatives. The negative of row i for its
-    partner j is `drawn[i, j]`.
+    """Replaces the random draw of negatives by given negatives. The negative for the pair of rows i
+    and j is `drawn[i, j]`.
     """
     return lambda labels, embeddings, seed, partners: ops.take_along_axis(drawn, partners, axis=1)
 

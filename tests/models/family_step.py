@@ -1,7 +1,7 @@
 """Takes a training step with every loss and every model, on several devices and on one device.
 
-The losses of pairs are in `one_step.py`. The prototypical classifier is in `prototype_step.py`,
-because its expected step is not a step on the mean of two losses.
+The losses of pairs are in `one_step.py`. The prototypical classifier is in `prototype_step.py`: for
+this model, the expected step is not a step on the mean of two losses.
 """
 
 import dataclasses
@@ -47,7 +47,9 @@ def vectors():
 
 
 def in_chunks():
-    """Wraps a model in GradCache with chunks of three rows, which do not divide the batch."""
+    """Wraps a model in GradCache with chunks of three rows. The last chunk of a batch has fewer
+    rows.
+    """
     stack = [keras.layers.Dense(3), keras.layers.BatchNormalization(momentum=0.5)]
     return models.GradCache(keras.Sequential([keras.Input((4,)), *stack]), 3)
 
@@ -216,7 +218,9 @@ def after_a_step(case, model):
 
 
 def averaging_step(case):
-    """Takes a step on one device with the mean loss of the two halves of the batch."""
+    """Takes a step on one device. The loss is the mean of the losses of the two halves of the
+    batch.
+    """
     import tensorflow as tf
 
     model, (x, y) = compiled(case), batch(case)

@@ -40,7 +40,9 @@ def arrays(weights):
 
 
 def result(model, told):
-    """Returns the weights, the prototypes and visits, and the reported loss."""
+    """Returns the trainable weights, the prototypes with their numbers of visits, and the reported
+    loss.
+    """
     head = getattr(model, "classifier", model).prototypes_layer
     return arrays(model.trainable_weights), arrays([head.prototypes, head.visits]), told
 
@@ -51,7 +53,8 @@ def after_a_step(model):
 
 
 def averaging_step(model):
-    """Takes a step on one device with the mean loss of the two halves.
+    """Takes a step on one device. The loss is the mean of the losses of the two halves of the
+    batch.
 
     The rows of the whole batch update the prototypes.
     """

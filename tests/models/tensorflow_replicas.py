@@ -10,7 +10,9 @@ from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, repor
 
 
 def averaging_step(method, x, y):
-    """Takes a step on one device with the mean loss of the two halves of the batch."""
+    """Takes a step on one device. The loss is the mean of the losses of the two halves of the
+    batch.
+    """
     net = network(method)
     loss, half = LOSSES[method](), len(x) // 2
     with tf.GradientTape() as tape:

@@ -286,9 +286,7 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_invalid_label_stops_a_compiled_step(method):
-    """Tests a label that is not a class. Not only the loss uses the score of the label, but also
-    the attack.
-    """
+    """Tests a label that is not a class. Loss and attack use the score of the label."""
     model, (x, y) = training(method), data(6)
     model.compile("sgd", **QUICK)
     with pytest.raises(Exception, match="class ids from 0 to.*Received.*7"):

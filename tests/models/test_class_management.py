@@ -130,8 +130,8 @@ def test_add_classes_and_refit_accept_names():
 @pytest.mark.slow
 @once
 def test_added_classes_compete_with_old_ones_also_after_loading(tmp_path, rng):
-    """Tests scores of added classes. The encoder separates five clusters, and the similarity was
-    trained on only three of them.
+    """Tests the scores of added classes. The encoder separates five clusters, and the similarity
+    was trained on only three of them.
     """
     keras.utils.set_random_seed(2)
     means = 4 * rng.normal(size=(5, 4))

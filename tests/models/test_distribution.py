@@ -67,8 +67,8 @@ def assert_same_prototypes(found, expected):
 def assert_same_leavings(found, expected):
     """Compares weights, statistics and the reported loss after a step that changes the weights.
 
-    If float32 numbers are added in another order, the results of sixteen layers with batch
-    normalization change by 2e-5.
+    Adding float32 numbers in another order changes the results of sixteen layers with batch
+    normalization by 2e-5.
     """
     assert found["moved"] > 1e-4
     np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
@@ -106,7 +106,7 @@ def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_replicas_use_only_their_negatives(replicas, method):
-    """Tests that the step differs from a step on the whole batch on one device."""
+    """Tests that a step on replicas differs from a step on the whole batch on one device."""
     (_, actual), (_, one_device) = replicas[method]["found"], replicas[method]["one_device"]
     assert actual < 0.9 * one_device
 
@@ -124,8 +124,8 @@ def test_four_jax_devices_take_the_step_of_one_device_if_pairs_are_divided(devic
 
 @PROTOTYPES
 def test_two_replicas_move_prototypes_by_the_global_batch(replicas, name):
-    """Tests that prototypes are updated with the batches of all replicas, and that the weights take
-    a step on the mean of the replicas' losses.
+    """Tests that the batches of all replicas update the prototypes. The step of the weights must
+    follow the gradient of the mean of the replicas' losses.
     """
     result = replicas["prototypes"][name]
     assert_same_prototypes(result["found"], result["expected"])

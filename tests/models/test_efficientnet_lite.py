@@ -98,5 +98,5 @@ def test_every_array_of_the_published_file_finds_its_layer(network, rng):
 
 def test_unknown_arrays_are_reported(network, rng):
     arrays = {**published(network, rng), "_blocks.16._bn1.bias": np.zeros(3)}
-    with pytest.raises(ValueError, match="No layer takes .*_blocks.16._bn1.bias"):
+    with pytest.raises(ValueError, match="no layer for the weights .*_blocks.16._bn1.bias"):
         conversion.take(network, arrays)

@@ -102,7 +102,7 @@ def test_arrays_of_pytorch_are_converted(rng):
     x = np.asarray(bands(sound[None]))[0]
     expected = by_the_equations(weights, x.astype("float64"))
     np.testing.assert_allclose(network(sound[None])[0], expected, rtol=0, atol=1e-5)
-    with pytest.raises(ValueError, match="No layer takes .'lstm.weight_ih_l2'"):
+    with pytest.raises(ValueError, match="no layer for the weights .'lstm.weight_ih_l2'"):
         convert.take(model, weights | {"lstm.weight_ih_l2": weights["linear.bias"]})
 
 

@@ -84,7 +84,9 @@ def batch(model, rows=ROWS):
 
 
 def step(build, loss, wrap=lambda encoder: encoder, **options):
-    """Takes a step on a batch and returns all weights before and after it, and the loss."""
+    """Takes a step on a batch. Returns all weights before the step, all weights after the step, and
+    the loss.
+    """
     keras.utils.set_random_seed(1)
     model = wrap(build())
     model.compile(keras.optimizers.SGD(1.0), loss, **options)
@@ -95,8 +97,8 @@ def step(build, loss, wrap=lambda encoder: encoder, **options):
 
 
 def assert_same(found, expected):
-    """Compares the changes of the weights. If the learning rate is 1, these changes equal the
-    gradients.
+    """Compares the changes of the weights. If the learning rate is 1, the changes of the weights
+    equal the gradients.
     """
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-6)
     assert max(np.abs(new - old).max() for old, new in zip(*found[:2], strict=True)) > 1e-2
@@ -235,7 +237,9 @@ def two_inputs():
 
 
 def compiled_size(model, weights):
-    """Returns the number of operations of a step on 512 rows and, on JAX, its temporary bytes."""
+    """Returns the number of operations of a step on 512 rows. On JAX, the function also returns the
+    bytes of temporary memory that the step needs.
+    """
     x = np.ones((512, 16), "float32")
 
     def total(weights, x):

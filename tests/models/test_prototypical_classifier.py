@@ -35,7 +35,9 @@ def data(rows=12, seed=5, classes=CLASSES):
 def classifier(
     compiled=True, *, loss=None, jit_compile=JAX, optimizer=None, eager=False, **options
 ):
-    """Returns a classifier without dropout, because model files do not contain its generator."""
+    """Returns a classifier without dropout, because model files do not contain the random generator
+    of dropout.
+    """
     keras.utils.set_random_seed(2)
     encoder = keras.Sequential(
         [
@@ -226,8 +228,8 @@ def test_terms_of_weight_0_are_reported_as_0(left_out):
 @pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
 def test_candidates_of_a_batch_with_all_classes_are_all_classes(smoothing):
-    """Tests the values and the gradients of the loss. If there are fewer candidates, the class term
-    is smaller.
+    """Tests the values and the gradients of the loss. If a batch has only some of the classes,
+    there are fewer candidates, and the class term of the loss is smaller.
     """
     x, y = data(6)
     labels, z = ops.convert_to_tensor(y.astype("int32")), None

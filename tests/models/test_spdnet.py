@@ -1,4 +1,4 @@
-"""Tests values, omitted layers and gradients at equal eigenvalues of `spdnet`."""
+"""Tests the values of `spdnet`, its omitted layers, and its gradients at equal eigenvalues."""
 
 import numpy as np
 import pytest
@@ -137,7 +137,7 @@ def test_estimator_makes_recordings_the_input(rng):
     "sizes", ["hdm5", (93,), (), (4, 5), (4, 0), (4, 2.5), (8, 4, 6), "deaf"], ids=str
 )
 def test_invalid_sizes_are_refused(sizes):
-    with pytest.raises(ValueError, match=r"`sizes`.*\(93, 80, 40, 20\).*'hdm05'.*Received"):
+    with pytest.raises(ValueError, match=r"`sizes`.*'hdm05'.*\(93, 80, 40, 20\).*Received"):
         models.spdnet(sizes)
 
 

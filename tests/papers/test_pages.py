@@ -32,7 +32,7 @@ def _value(text):
 
 
 def wasserstein_sections():
-    """Returns the sections of the domain with the most methods."""
+    """Returns the sections about eye movements, the domain with the most methods."""
     from zoo.papers.wasserstein import report
 
     files = {"protocol": "protocol", "pooled": "roc_pooled"}

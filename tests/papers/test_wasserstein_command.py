@@ -113,7 +113,8 @@ def test_the_error_without_any_archive_names_the_archives_of_each_domain(command
     status, _, errors = command("wasserstein", *words, "--out", tmp_path / "out")
     assert status == 2 and "Traceback" not in errors
     for domain, name in (("eyes", "diem_gaze"), ("gait", "ltmm_gait"), ("eeg", "uci_eeg")):
-        assert f"No recordings for --domain {domain}: neither {name}" in " ".join(errors.split())
+        message = f"The folder contains no recordings for --domain {domain}, neither {name}"
+        assert message in " ".join(errors.split())
     assert not (tmp_path / "out").exists()
 
 

@@ -1,7 +1,7 @@
 """Converts step functions, which POT and SciPy use as quantile functions, to knots and values.
 
 In keras-dml, a quantile function is linear between knots. A step is a segment of width 0 between
-two equal knots. Therefore the distances of keras-dml are exact for step functions, too.
+two equal knots. For step functions of this form, the distances of keras-dml are exact.
 """
 
 import numpy as np

@@ -95,8 +95,8 @@ def test_logarithms_of_mel_bands(rng):
     """Compares log-mel bands that are computed from librosa's spectra frame by frame.
 
     Pre-emphasis is applied to each frame, where the predecessor of the first sample is the first
-    sample itself. Then a Hamming window is applied, and the mean over frames is subtracted. In
-    contrast, librosa applies pre-emphasis to whole recordings and does not subtract the mean.
+    sample itself. Then a Hamming window is applied, and the mean over frames is subtracted. The
+    functions of librosa apply pre-emphasis to whole recordings and do not subtract the mean.
     """
     rate, bands = 16000, 30
     audio = speech(rng, 0.3, rate)

@@ -93,7 +93,8 @@ def test_distance_matrices_of_embeddings(rng, dtype, p):
 
 
 def test_quantile_functions_of_recordings_are_interpolated():
-    """Tests that linear interpolation and steps give different distances.
+    """Tests that the distance between linear quantile functions differs from the distance between
+    step functions.
 
     For the same two recordings the distance is 0.75 in keras-dml and 0.5 in POT.
     """
@@ -121,7 +122,7 @@ def test_interpolation_moves_a_distance_by_at_most_half_a_step_of_each_recording
 def test_infinite_values_give_no_finite_distance():
     """Tests that a recording with an infinite value has an embedding of NaN in keras-dml.
 
-    POT and SciPy return inf or NaN for distances from this recording.
+    POT and SciPy return inf or NaN for distances from a recording with an infinite value.
     """
     x, y = np.array([0.0, np.inf]), np.array([0.0, 1.0])
     with np.errstate(invalid="ignore"):

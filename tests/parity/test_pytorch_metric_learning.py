@@ -68,7 +68,7 @@ def assert_equal_losses(ours, reference, embeddings, labels, case):
 
 
 def test_contrastive(rng):
-    """Compares contrastive losses, which have different definitions.
+    """Compares the contrastive losses of the two libraries, which have different definitions.
 
     pytorch-metric-learning adds the mean over positive pairs and the mean over negative pairs,
     without squares. keras-dml computes half of the mean of the squares over all pairs.

@@ -107,8 +107,8 @@ def test_scores_that_are_not_finite_are_refused_on_both_sides(rng):
 
 
 def test_one_kind_of_trial_has_no_area():
-    """Tests that an error is raised if all trials are genuine or all are imposter trials. In this
-    case, scikit-learn warns and returns NaN.
+    """Tests that an error is raised if all trials are genuine or all are imposter trials. For such
+    trials, scikit-learn warns and returns NaN.
     """
     scores, labels = np.arange(4.0), np.ones(4, bool)
     with pytest.warns(metrics._ranking.UndefinedMetricWarning):
@@ -178,8 +178,8 @@ def test_precision_at_r_and_average_precision(rng):
 def test_tied_distances_count_as_the_mean_over_their_orders(rng):
     """Tests that tied neighbors count as the mean over all their orders.
 
-    scikit-learn orders tied neighbors by index. The mean of its results over shuffled galleries
-    converges to the result of keras-dml.
+    scikit-learn orders tied neighbors by index. If the gallery is shuffled many times, the mean of
+    scikit-learn's results converges to the result of keras-dml.
     """
     points = rng.integers(0, 2, size=(12, 2)).astype(float)
     labels, queries = np.arange(12) % 3, np.array([[0.0, 0.0], [1.0, 0.0]])
@@ -214,8 +214,8 @@ def test_neither_names_nor_numbers_of_classes_matter(rng):
 def euclidean(x, y):
     """Computes Euclidean distances from differences of vectors, with scikit-learn.
 
-    By default, scikit-learn computes them from products, and returns 4e-5 for equal rows at a
-    distance of 1,000 from the origin.
+    By default, scikit-learn computes the distances from products. For equal rows at a distance of
+    1,000 from the origin, scikit-learn then returns 4e-5.
     """
     return metrics.pairwise_distances(x, y, metric="minkowski", p=2)
 
@@ -237,7 +237,8 @@ def test_distances_of_vectors(rng):
 def test_many_vectors_far_from_zero_keep_their_distances(rng):
     """Tests large sets of vectors, whose distances are computed from products.
 
-    The mean is subtracted first. Otherwise the products would suffer from cancellation.
+    keras-dml subtracts the mean of the vectors before it computes the products. Without this step,
+    the products would suffer from cancellation.
     """
     x = 1e4 + rng.normal(size=(400, 300))
     y = np.concatenate([x[:100], 1e4 + rng.normal(size=(300, 300))])

@@ -39,8 +39,8 @@ BATCHES = {  # from the names of embeddings and labels to a note about this batc
 
 
 def arrays():
-    """Draws inputs and returns them in a dict with their names. If the order of the draws changes,
-    the values in the golden file change.
+    """Draws the inputs, and returns a dict from their names to the inputs. If the order of the
+    draws changes, the values in the golden file change.
     """
     rng = np.random.default_rng(20240531)
 

@@ -3,10 +3,10 @@ for `toolbox.py`.
 
 The network is written in NumPy, because the wrappers of the toolbox need Keras 2 or PyTorch. The
 toolbox's Auto-PGD differs from the code of its authors in four points. In the toolbox, the first
-checkpoint comes one step later, new maxima are counted instead of increases, the attack resumes
-with another momentum, and the attack returns the last iterate. Up to the first checkpoint, the
-iterates of the two implementations are the same. The toolbox's Square draws one square for the
-whole batch, and keeps a square that changes nothing.
+checkpoint comes one step later, and new maxima are counted instead of increases. The attack also
+resumes with another momentum, and returns the last iterate. Up to the first checkpoint, the
+iterates of the two implementations are the same. The toolbox's Square attack draws one square for
+the whole batch, and keeps a square that changes no entry of an image.
 """
 
 import contextlib
@@ -47,8 +47,8 @@ def inputs():
 
 
 class Network(ClassifierMixin, LossGradientsMixin, NeuralNetworkMixin, BaseEstimator):
-    """Network of two layers with a ReLU. It also computes the loss that gradient-based attacks
-    maximize.
+    """Network of two layers with a ReLU. The class also computes the loss that gradient-based
+    attacks maximize.
     """
 
     estimator_params = BaseEstimator.estimator_params

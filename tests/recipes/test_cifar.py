@@ -24,7 +24,9 @@ def small():
 
 @pytest.fixture
 def photographs(monkeypatch):
-    """Replaces CIFAR-10 by ten noisy colors, with a small encoder and epochs of two steps."""
+    """Replaces the images of CIFAR-10 by noisy images of ten colors. The encoder is small, and an
+    epoch has two steps.
+    """
     rng = np.random.default_rng(0)
     colors = rng.random((10, 1, 1, 3))
 

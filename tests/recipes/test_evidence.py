@@ -1,4 +1,4 @@
-"""Tests the entries of a model card that publishing and measuring a model write."""
+"""Tests the entries of a model card that are written when a model is published or measured."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def test_a_file_that_has_seen_everybody_has_no_thresholds(measured):
 def test_thresholds_of_folds_are_carried_over_to_the_distances_of_the_published_file(measured):
     """Tests thresholds that are converted to the distance unit 4 and the smallest distance -1.
 
-    The false and true accept rates must stay those of the cross-validation folds.
+    The false and true accept rates must stay the same as in the folds of the cross-validation.
     """
     found = evidence.Evidence(measured, unit=lambda: (4.0, 1.0)).card(ABOUT)
     in_file = dataclasses.replace(measured.trials, scores=4 * measured.trials.scores - 1)

@@ -75,8 +75,8 @@ def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured)
 def test_thresholds_are_of_people_whom_the_models_have_not_seen(measured):
     """Tests that the thresholds of a card are reproduced.
 
-    They come from the published file, or from a cross-validation if the file was trained on all
-    people.
+    The thresholds come from the published file. If the published file was trained on all people,
+    the thresholds come from a cross-validation.
     """
     name, _, _, fresh = measured
     card = zoo.card(name)

@@ -33,8 +33,9 @@ def answers(of, seeds=3, pictures=100):
     """Builds results in which some of the first pictures are classified correctly.
 
     Returns:
-        Dict from `(method, domain, seed)` to booleans. `of(method, index of the domain, seed)` is
-        the number of correct pictures.
+        Dict from `(method, domain, seed)` to booleans, one for each picture. The function `of`
+        takes a method, the index of a domain and a seed, and returns the number of correct
+        pictures.
     """
     return {
         (method, domain, seed): np.arange(pictures) < of(method, place, seed)

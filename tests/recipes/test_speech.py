@@ -255,7 +255,9 @@ def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
 
 
 def test_the_cepstra_are_those_that_part_speakers_unseen(rng, monkeypatch):
-    """Tests the choice of the number of cepstra. Only the statistics of 13 separate speakers."""
+    """Tests the choice of the number of cepstra. In this test, only the statistics of 13 cepstra
+    distinguish speakers.
+    """
     subjects = [f"{k:02d}{speed}" for speed in ("", "@0.8") for k in range(1, 17) for _ in range(4)]
     own = np.repeat(np.tile(rng.normal(size=(16, 90)), (2, 1)), 4, axis=0)
     noise = rng.normal(size=own.shape)

@@ -17,8 +17,8 @@ CLASSES, FEATURES = 4, 40
 def model():
     """Builds a classifier with simple parts.
 
-    The embedding of an image is the vector of its pixels. The similarity is initialized as a
-    distance. The prototypes are the first unit vectors.
+    The embedding of an image is the vector of its pixels. At its start, the learned similarity
+    computes a distance. The prototypes are the first unit vectors.
     """
     signal = keras.Input((1, FEATURES, 1))
     encoder = keras.Model(signal, keras.layers.Flatten()(signal))

@@ -1,4 +1,6 @@
-"""Tests `zoo.under_attack`, which attacks digits in parts, with slow attacks on few images."""
+"""Tests `zoo.under_attack`, which attacks images of digits part by part. Slow attacks run on a few
+images only.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from zoo import under_attack
 
 @pytest.fixture
 def small(monkeypatch):
-    """Replaces the attacks by weak attacks on parts of 4 images, with slow attacks on 6 images."""
+    """Replaces the attacks by weak ones, which run on parts of 4 images. The slow attack runs on 6
+    images only.
+    """
     fgsm, square = attacks.FGSM(0.3), attacks.Square(0.3, queries=3)
     for name, value in {"ON_ALL": (fgsm,), "ON_FIRST": (square,), "FIRST": 6, "PART": 4}.items():
         monkeypatch.setattr(under_attack, name, value)

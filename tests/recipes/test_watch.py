@@ -77,7 +77,9 @@ def test_mirror_images_and_tempos_are_further_people():
 
 
 def test_later_runs_are_compared_with_the_first_five_and_earlier_ones_with_the_last_five():
-    """Tests distances that are differences of numbers, a different number for each run."""
+    """Tests with a number for each run. The distance of two runs is the difference of their
+    numbers.
+    """
     people = walkers("ab", each=7)
     times = np.array(people.sessions) + 100.0 * (np.array(people.subjects) == "b")
     found = watch.claims(np.abs(np.subtract.outer(times, times)), people)

@@ -51,7 +51,7 @@ def eer(found, rows=slice(None)):
 
 
 def differing_walkers():
-    """Evaluates the sum of the distances of two gait models.
+    """Computes the EER if the distances of two gait models are added.
 
     Returns:
         EER of the sum, and the difference to the EER of `gait_lda` alone.
@@ -100,13 +100,16 @@ def patients():
 def test_patients_and_controls_among_themselves(data_dir):
     rate, imposters, probes = memory.in_new_process(patients)
     said = words("eeg_spdnet_rpl")
-    assert f"the EER is also {rate} ({imposters} imposter trials, " in said
+    assert f"The EER stays at {rate} if all imposters of a patient are patients" in said
+    assert f"are controls ({imposters} imposter trials, " in said
     ill = {name for name in probes if name.startswith("co2a")}
     assert (len(ill), len(probes)) == (8, 17) and "Eight of the seventeen" in said
 
 
 def band(low, high):
-    """Returns the EER row of a frequency band of EEG, measured without a network."""
+    """Returns the row of the table with the EER of a frequency band of EEG. The EER is measured
+    without a network.
+    """
     rows = eeg_bands.measured(eeg.trials(), low, high).headline["rows"]
     (rate,) = [row for row in rows if row["metric"] == "eer"]
     return rate
@@ -147,11 +150,13 @@ def test_voices_that_were_trained_on(data_dir):
 
 
 def unheard_voices():
-    """Computes rows of the table of voices for methods without training on these speakers.
+    """Computes rows of the table of voices for methods that were not trained on the speakers of the
+    table.
 
     Returns:
-        Dict from the title of a row to the EER of each column. The rows are a method without
-        training, and a published file on telephone callers that were not used in its training.
+        Dict from the title of a row to the EER of each column. One row is for a method without
+        training. The other rows are for a published model file, evaluated on telephone callers who
+        were not used to train it.
     """
     heard = voices.everybody(prepare=True)
     columns = voice_table.parts(heard)
@@ -176,7 +181,9 @@ def unheard_voices():
 
 @pytest.mark.slow
 def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir):
-    """Tests these rows, and the rows of a file on callers that were not used in its training."""
+    """Tests the rows of a method without training. The test also checks the rows of a model file
+    for callers who were not used to train it.
+    """
     table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}
     figures = memory.in_new_process(unheard_voices)
     assert len(figures) == 4

@@ -266,8 +266,9 @@ def test_batches_of_varying_size_with_a_gap_are_not_spread_over_the_gap(tmp_path
 
 
 def test_jitter_of_a_shared_clock_does_not_make_a_staircase(tmp_path):
-    """Tests rows that share a time in groups of three. Each time has an error of a few
-    milliseconds."""
+    """Tests times that are the same for three rows in a row. Each time has an error of a few
+    milliseconds.
+    """
     rng = np.random.default_rng(0)
     times, wave = batched(3)
     times = times + np.repeat(rng.uniform(-0.004, 0.004, len(times) // 3), 3)
@@ -315,7 +316,7 @@ def test_rows_that_were_written_twice_are_left_out(tmp_path, doubled):
     walk = recordings.read(tmp_path / "a.csv")
     assert walk.rate_hz == pytest.approx(50, rel=1e-6)
     np.testing.assert_allclose(walk.values, NOISE[:, :1], rtol=0, atol=1e-4)
-    assert "Rows that repeat the time and the values" in walk.notes[0]
+    assert "Rows with the same time and values" in walk.notes[0]
 
 
 def test_samples_of_a_sensor_at_rest_are_not_repeats(tmp_path):

@@ -89,7 +89,7 @@ def written(tmp_path, names, **options):
 @pytest.mark.parametrize(
     ("names", "part"),
     [
-        (["x", "y", "x"], "its schema: column 3 has the name 'x' of another"),
+        (["x", "y", "x"], "its schema: column 3 has the same name 'x' as another"),
         (["x", ""], "its schema: column 2 has no name"),
         (["", "y"], "its schema: column 1 has no name"),
     ],

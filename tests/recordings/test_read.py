@@ -114,14 +114,14 @@ def test_columns_that_are_not_channels_may_hold_anything(written):
         ("", "FILE is empty"),
         ("\n\n", "FILE is empty"),
         ("x,y\n", "FILE holds no steps"),
-        ("x,y\n1,2\n3\n4,5\n", "FILE, line 3 has 1 fields, line 1 names 2"),
+        ("x,y\n1,2\n3\n4,5\n", "FILE, line 3 has 1 fields, but line 1 names 2"),
         ("x,y\n1,2\n\n3,4,5\n", "FILE, line 4 has 3 fields"),
         ("x,y\n1,2\ninf,4\n", "FILE, line 3: channel 'x' is inf"),
         ("x,y\n1,2\n1e39,4\n", "FILE, line 3: channel 'x' is 1e+39"),
         ("x;y\n1;2.5\n3;4,5\n", "FILE, line 3, column 'y': '4,5' is not a number. Write decimals"),
         ("1,2\n3,4\n", "FILE, line 1: names of the columns are expected"),
         ("x,,z\n1,2,3\n", "FILE, line 1: column 2 has no name"),
-        ("x,y,x\n1,2,3\n", "FILE, line 1: column 3 has the name 'x' of another"),
+        ("x,y,x\n1,2,3\n", "FILE, line 1: column 3 has the same name 'x' as another"),
         ("time\n1\n", "FILE, line 1: no column is a channel. The columns are time"),
         ("x,y\n1,2\n3,four\n5,6\n", "FILE, line 3, column 'y': 'four' is not a number. Name the"),
         ('x,y\n1,"2\n3,4\n', "FILE, line 3: not valid CSV"),
@@ -167,7 +167,9 @@ def test_channels_that_differ_only_in_case_are_distinguished(written):
 
 @pytest.mark.parametrize("wanted", [[], [""], ["x", "x"]])
 def test_invalid_names_of_channels_are_refused(written, wanted):
-    with pytest.raises(ValueError, match="`channels` is .* must contain names of columns"):
+    with pytest.raises(
+        ValueError, match="`channels` is .* must be a list of different column names"
+    ):
         recordings.read(written(XYZ), wanted)
 
 
@@ -241,7 +243,7 @@ def uneven(rate_hz, seconds, spread):
 def test_a_recording_at_uneven_times_is_resampled_to_an_even_grid(written, recorded_hz, wanted_hz):
     times, wave = uneven(recorded_hz, 8, 0.45)
     path = written("t,x\n" + "".join(f"{t},{x}\n" for t, x in zip(times, wave, strict=True)))
-    assert "Resample the recording by `resample_hz`" in refused(path)
+    assert "Set `resample_hz` to resample the recording" in refused(path)
     walk = recordings.read(path, resample_hz=wanted_hz)
     assert walk.rate_hz == wanted_hz and len(walk.values) == int(times[-1] * wanted_hz + 1e-6) + 1
     expected = np.sin(2 * np.pi * 0.5 * np.arange(len(walk.values)) / wanted_hz)
@@ -256,7 +258,7 @@ def test_lowering_the_rate_leaves_no_alias(tmp_path):
 @pytest.mark.parametrize(
     ("times", "wanted", "message"),
     [
-        (np.r_[0:20, 27:40] / 50, 50, "FILE, line 22: nothing was recorded in the 0.16 s"),
+        (np.r_[0:20, 27:40] / 50, 50, "FILE, line 22: a gap of 0.16 s"),
         (np.arange(20) / 50, 103, "FILE has 50 Hz and cannot be resampled to 103 Hz"),
         ([0, 0.04, 0.02, 0.04], 50, "FILE, line 4: the time in column 't' does not rise"),
         ([0, 0, 0], 50, "FILE, line 3: the time in column 't' does not rise"),
@@ -288,7 +290,9 @@ def test_the_rate_of_the_caller_overrides_a_similar_measured_rate(written):
     path = written(timed("t", np.arange(5) / 50.4))
     assert recordings.read(path, rate_hz=50).rate_hz == 50
     assert recordings.read(written(XYZ, "untimed.csv"), rate_hz=50).rate_hz == 50
-    assert "FILE has 50.4 Hz by its times, but `rate_hz` is 100" in refused(path, rate_hz=100)
+    assert "FILE has 50.4 Hz according to its times, but `rate_hz` is 100" in refused(
+        path, rate_hz=100
+    )
 
 
 @pytest.mark.parametrize("rate", [0, -1, np.nan, np.inf, "50"])
@@ -357,7 +361,9 @@ def test_sound_has_full_scale_one_and_the_rate_of_its_header(tmp_path, kind, ful
     voice = recordings.read(path, rate_hz=16_000)
     assert (voice.channels, voice.rate_hz) == (("sound",), 16_000)
     np.testing.assert_allclose(voice.values[:, 0], wave, rtol=0, atol=0.02)
-    assert "FILE has 16000 Hz by its header, but `rate_hz` is 8000" in refused(path, rate_hz=8_000)
+    assert "FILE has 16000 Hz according to its header, but `rate_hz` is 8000" in refused(
+        path, rate_hz=8_000
+    )
 
 
 def test_one_of_two_channels_of_sound_is_selected_by_its_number(tmp_path):
@@ -466,8 +472,9 @@ def test_the_last_step_may_miss_the_end_by_a_little(written, missing, steps):
 
 @pytest.mark.parametrize("steps_per_second", [1, 10**3, 10**6, 10**9])
 def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_second):
-    """Tests Unix times in a column whose name has no unit. The size of the times determines the
-    unit."""
+    """Tests Unix times in a column whose name has no unit. The reader derives the unit from the
+    size of the numbers.
+    """
     hz = min(4, steps_per_second)
     times = [1_700_000_000 * steps_per_second + i * steps_per_second // hz for i in range(20)]
     walk = recordings.read(written(timed("t", times)), ["x"])
@@ -476,7 +483,9 @@ def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_secon
 
 @pytest.mark.parametrize("channels", [[], [""], ["x", ""], ["x", "x"], ["x", " x"]])
 def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
-    with pytest.raises(ValueError, match="`channels` is .* must contain names of columns"):
+    with pytest.raises(
+        ValueError, match="`channels` is .* must be a list of different column names"
+    ):
         recordings.read(written("t,x,y\n0,1,2\n1,3,4\n"), channels)
 
 

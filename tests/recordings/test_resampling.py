@@ -52,8 +52,9 @@ def test_a_lower_rate_leaves_no_note(tmp_path):
 
 
 def test_recordings_of_all_lengths_are_resampled_correctly(tmp_path):
-    """Tests that the resampled short recording equals the beginning of the resampled longer
-    recording."""
+    """Tests recordings that are beginnings of one long recording. After resampling, each short
+    recording must still be a beginning of the long recording.
+    """
     signal = np.random.default_rng(0).normal(size=1200).round(4)
     path, lengths = tmp_path / "a.csv", range(600, 1200, 7)
     assert len(lengths) > 50

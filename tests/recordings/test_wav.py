@@ -130,8 +130,9 @@ def test_libsndfile_reads_the_same_companded_sound(tmp_path, tag):
 
 @pytest.mark.parametrize("tag", [6, 7])
 def test_companded_values_rise_with_their_code_words(read, tag):
-    """Tests all 256 code words of mu-law and A-law. Their values must be symmetric and within full
-    scale."""
+    """Tests all 256 code words of mu-law and A-law. The decoded values must be symmetric and within
+    full scale.
+    """
     words = np.arange(256, dtype=np.uint8)
     codes = words ^ (0x55 if tag == 6 else 0xFF)
     values = read(riff(form(tag, width=1), words.tobytes())).values[:, 0]
@@ -175,19 +176,19 @@ def test_bytes_without_a_printable_name_are_sound_and_not_a_chunk(read, name):
             riff(form(1), SAMPLES)[:-10],
             "states 800 bytes of audio, but the file has 790",
         ),
-        (riff(form(1), SAMPLES, size=2**30), "its header states"),
+        (riff(form(1), SAMPLES, size=2**30), "the header of the file states"),
         (riff(form(1), SAMPLES)[:30], "cut"),
         (riff(form(2), SAMPLES), "format 2"),
         (riff(form(0x55, width=1), SAMPLES), "format 85"),
         (riff(form(3, width=2), SAMPLES), "format 3 with 16 bits"),
-        (riff(form(1, width=1, bits=16), SAMPLES), "16 bits in 1 bytes"),
+        (riff(form(1, width=1, bits=16), SAMPLES), "states 16 bits and 1 bytes per sample"),
         (riff(form(1, channels=0), SAMPLES), "0 channels"),
         (riff(form(1, rate=0), SAMPLES), "0 Hz"),
         (riff(form(1), b"abc"), "not a multiple of 2"),
         (riff(b"\1\0", SAMPLES), "how samples are stored"),
         (b"RIFF\0\0\0\0WAVE" + chunk(b"data", SAMPLES), "how samples are stored"),
-        (b"OggS", "does not begin as WAVE files do"),
-        (b"", "does not begin as WAVE files do"),
+        (b"OggS", "does not begin with the header of a WAVE file"),
+        (b"", "does not begin with the header of a WAVE file"),
     ],
 )
 def test_the_error_about_an_invalid_wave_file_gives_the_reason(read, content, part):

@@ -51,7 +51,7 @@ def test_a_path_that_is_not_a_file_is_refused_before_drawing(figure, tmp_path):
         reports.save(figure, tmp_path / "growth", {"x": [0]})
     assert [path.name for path in tmp_path.iterdir()] == ["growth.csv"]
     for stem in ("", f"{tmp_path}/new/", f"{tmp_path}/new/.."):
-        with pytest.raises(ValueError, match="must end in its name"):
+        with pytest.raises(ValueError, match="must end in a name"):
             reports.save(figure, stem)
     assert not (tmp_path / "new").exists()
 

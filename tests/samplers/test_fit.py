@@ -37,8 +37,9 @@ def weights_after(batches, epochs, net=None, **options):
 
 
 def by_hand(batches, epochs):
-    """Trains a model without `fit`, batch by batch, on the batches that `fit` would use from the
-    same epoch on."""
+    """Trains a model with `train_on_batch` instead of `fit`. The batches are the ones that `fit`
+    uses in the given epochs.
+    """
     net = model()
     for epoch in epochs:
         batches.epoch = epoch

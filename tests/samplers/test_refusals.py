@@ -1,5 +1,4 @@
-"""Tests that samplers raise an error when they are created if the data cannot satisfy the
-arguments."""
+"""Tests that constructors of samplers raise an error if data cannot satisfy the arguments."""
 
 import numpy as np
 import pytest
@@ -31,11 +30,11 @@ IMPOSSIBLE = {
     "one pair has no negative": (dict(pairs=1), r"`pairs` must be at least 2\. Received: 1"),
     "class with one member": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"]),
-        r"a class with one .*'cid' \(recording 4\).* `drop_singles=True`",
+        r"a class with only one .*'cid' \(recording 4\).* `drop_singles=True`",
     ),
     "classes with one member": (
         dict(y=["ann", "ann", "bob", "dan", "cid", "ann"]),
-        r"3 classes with one .*'bob' \(recording 2\).* `drop_singles=True`",
+        r"3 classes with only one .*'bob' \(recording 2\).* `drop_singles=True`",
     ),
     "fewer classes than pairs once singles are dropped": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], drop_singles=True),
@@ -43,7 +42,7 @@ IMPOSSIBLE = {
     ),
     "class with one member and crops": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], length=5),
-        r"a class with one .*'cid' \(recording 4\)",
+        r"a class with only one .*'cid' \(recording 4\)",
     ),
     "shorter than length": (
         dict(x=recordings((9, 9, 9, 7, 9, 6)), length=8),

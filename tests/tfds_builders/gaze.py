@@ -146,7 +146,7 @@ def gazebase_recordings(subject="001", number=1, tasks=("TEX", "HSS"), seed=0):
 def gazebase_files(rounds=ROUNDS, tasks=("TEX", "HSS"), folder="", packed=True):
     """Returns the names and bytes of a small GazeBase archive.
 
-    With `packed`, each visit is a zip archive. Without `packed`, each visit is a folder.
+    If `packed` is true, each visit is a zip archive. If `packed` is false, each visit is a folder.
     """
     files = {}
     for subject, numbers in rounds.items():

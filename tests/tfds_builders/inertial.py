@@ -49,7 +49,9 @@ HAR_FOLDER = "UCI HAR Dataset/"
 
 
 def har_window(person, activity, start=0):
-    """Returns a window (128, 9). The windows of one person and activity are cut from one signal."""
+    """Returns a window of shape `(128, 9)`. The windows of one person and activity are cut from one
+    signal.
+    """
     time, channel = np.arange(start, start + har.SAMPLES)[:, None], np.arange(9)
     return (time * time + 7 * time * channel + 11 * person + 3 * activity) % 29 / 10
 

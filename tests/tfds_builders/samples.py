@@ -86,9 +86,10 @@ def smni_files(subjects, trials=range(6), folder="SMNI_CMI_TRAIN/", zipped=False
 
 
 def vowel_blocks(sizes=(1,) * 9, frames=3, seed=0, closed=True):
-    """Returns utterances in UCI's format, each a block of `frames` lines.
+    """Returns utterances in UCI's format. Each utterance is a block of `frames` lines.
 
-    With `closed`, a line of twelve 1.0 ends each block. Otherwise an empty line ends each block.
+    If `closed` is true, a line with twelve numbers 1.0 ends each block. If `closed` is false, an
+    empty line ends each block.
     """
     text = ""
     for block in range(sum(sizes)):

@@ -88,21 +88,27 @@ SKEW[0, 1] = 0.5
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({f"{ROOT}readme.txt": b""}, "holds no train/<1-7>/<clip>.mat .* It holds readme.txt"),
-        ({n: FILES[n] for n in FILES if "val/" not in n}, "or no val/<1-7>"),
+        (
+            {f"{ROOT}readme.txt": b""},
+            "no files train/<1-7>/<clip>.mat and no files val/.* It holds readme",
+        ),
+        ({n: FILES[n] for n in FILES if "val/" not in n}, "holds no files val/<1-7>"),
         (FILES | {f"{ROOT}train/8/1_1.mat": b""}, "train/8/1_1.mat' is not in a folder 1 to 7"),
         (FILES | {f"{ROOT}again/train/1/10_1.mat": b""}, "the same clip twice"),
         (FILES | {LAST: FILES[FIRST]}, r"\(train, 1\) and .* \(validation, 7\) have the same"),
         (
             FILES | {FIRST: face_file(SKEW)},
-            "10_1.mat: entries 0.25 apart, expected a sym",
+            "10_1.mat: the matrix differs from its transpose by up to 0.25, expected",
         ),
-        (FILES | {FIRST: face_file(np.eye(93))}, r"Y1: the shape \(93, 93\), expected .* 400 col"),
+        (
+            FILES | {FIRST: face_file(np.eye(93))},
+            r"Y1: the value has the shape \(93, 93\), expected .* 400 col",
+        ),
         (
             FILES | {FIRST: face_file(np.eye(400)[:93])},
             r"\(93, 400\), expected a square",
         ),
-        (FILES | {FIRST: face_file(SKEW * np.nan)}, "Y1: NaN or an infinity"),
+        (FILES | {FIRST: face_file(SKEW * np.nan)}, "Y1: the value contains NaN or an infinity"),
         (FILES | {FIRST: FILES[FIRST][:-40]}, "10_1.mat: an element of .* bytes"),
         (FILES | {FIRST: b"<html>".ljust(200)}, "expected a MATLAB 5 file"),
     ],

@@ -1,7 +1,7 @@
 """Tests that Apache Beam writes the same examples and raises the same errors as a run without Beam.
 
-The extra `test` does not contain Beam. Without Beam the tests that need it skip; `.ci/run` runs
-them in a second environment.
+The extra `test` does not contain Beam. Without Beam, the tests that need Beam are skipped.
+`.ci/run` runs these tests in a second environment.
 """
 
 import contextlib
@@ -101,7 +101,7 @@ def _assert_equal_examples(builder, expected_builder):
 def portable_options(tmp_path):
     """Starts a job service and a worker pool, as Flink and Spark do, and yields Beam's options.
 
-    The job service is Beam's local one, which does not need Java.
+    The test uses the local job service of Beam, which does not need Java.
     """
     job_port, pool_port = _free_port(), _free_port()
     repository = pathlib.Path(tfds_builders.__file__).parents[1]
@@ -189,7 +189,9 @@ def test_a_broken_recording_is_told_as_without_beam(name, files, kind, message, 
 @needs_beam
 @pytest.mark.slow
 def test_another_failure_of_beam_is_told_in_a_line(pipeline, tmp_path, monkeypatch):
-    """TFDS finds two equal keys when it writes the records."""
+    """Tests an error of Beam. Two records have the same key, and TFDS raises the error when it
+    writes the records.
+    """
     monkeypatch.setattr(
         "tfds_builders.ltmm_gait.ltmm_gait_dataset_builder._windows", _two_of_one_key
     )
@@ -256,7 +258,7 @@ def test_the_large_data_sets_are_those_that_can():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ipol_gait", "--beam"), "ipol_gait: not supported by --beam, which supports "
+        (("ipol_gait", "--beam"), "--beam does not support ipol_gait. It supports only "
          "gazebase_gaze, ltmm_gait, voxceleb_verification. Leave --beam out."),
         (("ltmm_gait", "--beam-options", "runner=FlinkRunner"), "--beam-options needs --beam"),
     ],

@@ -52,21 +52,30 @@ def _with(array, value):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (changed(more=ratings()), "another content, expected a dict with `data` and `labels`"),
+        (
+            changed(more=ratings()),
+            "the pickle has another content, expected a dict with the keys `data` and `labels`",
+        ),
         (pickle.dumps([1]), "another content"),
-        (pickle.dumps({"data": 1, "labels": 2}), "data: a int, expected a NumPy array"),
+        (
+            pickle.dumps({"data": 1, "labels": 2}),
+            "data: the value has the type int, expected a NumPy array",
+        ),
         (
             changed(data=trials()[:, :39]),
             r"shape \(2, 39, 448\) .*, expected the shapes \(trials, 40",
         ),
         (changed(data=trials(samples=384)), r"shape \(2, 40, 384\)"),
         (changed(data=trials(count=0)), r"shape \(0, 40, 448\)"),
-        (changed(labels=ratings(count=3)), r"`labels` of shape \(3, 4\)"),
-        (changed(labels=_with(ratings(), 9.5)), "labels: ratings from 1 to 9.5, expected 1 to 9"),
-        (changed(labels=_with(ratings(), np.nan)), "labels: NaN or an infinity"),
-        (changed(data=_with(trials(), np.inf)), "data: NaN or an infinity"),
+        (changed(labels=ratings(count=3)), r"`labels` the shape \(3, 4\)"),
+        (
+            changed(labels=_with(ratings(), 9.5)),
+            "labels: the ratings are from 1 to 9.5, expected ratings from 1 to 9",
+        ),
+        (changed(labels=_with(ratings(), np.nan)), "labels: the array contains NaN or an infinity"),
+        (changed(data=_with(trials(), np.inf)), "data: the array contains NaN or an infinity"),
         (deap_file()[:-100], "byte .*expected .* bytes in a string4, but only"),
-        (b"cos\nsystem\n(U\x02lstR.", "byte 0: the object 'os system'"),
+        (b"cos\nsystem\n(U\x02lstR.", "byte 0: the pickle contains the object 'os system'"),
     ],
 )
 def test_a_damaged_person_is_refused_by_place(data, message):
@@ -211,16 +220,22 @@ def test_nobody_is_in_two_splits_and_all_configs_have_the_same(tmp_path, caplog)
     [
         ({}, "does not exist"),
         ({ZIP: b"<html>"}, "neither a zip nor a tar"),
-        ({"data_preprocessed_python/s01.bdf": b""}, "holds no s01.dat to s32.dat. It holds s01"),
+        (
+            {"data_preprocessed_python/s01.bdf": b""},
+            "none of the files s01.dat to s32.dat. It holds s01",
+        ),
         (FILES | {"data_preprocessed_python/old/s01.dat": b""}, "the same recording twice"),
         (
             FILES | {"data_preprocessed_python/s04.dat": deap_file(seed=0)},
             r"(s01|s04)/01 .* and (s01|s04)/01 .* have the same content",
         ),
-        (FILES | {"data_preprocessed_python/s04.dat": b"\x80\x02]."}, "s04.dat: another content"),
+        (
+            FILES | {"data_preprocessed_python/s04.dat": b"\x80\x02]."},
+            "s04.dat: the pickle has another content",
+        ),
         (
             FILES | {"data_preprocessed_python/s04.dat": changed(data=0 * trials())},
-            "s04.dat, trial 1: 64 steps with constant channels",
+            "s04.dat, trial 1: all channels are constant over 64 steps",
         ),
         (deap_files(("s01", "s02")), r"2 subject\(s\) cannot be divided"),
     ],

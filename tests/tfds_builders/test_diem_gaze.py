@@ -50,14 +50,14 @@ def test_the_values_are_those_that_numpy_reads(old, new):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (FILE, b"", ": no frames, expected one line per frame"),
-        (FILE, b"\n\n", ", line 1: 0 values, expected 9 values"),
-        (b"\r\n2\t3.0\t", b"\r\n2\t", ", line 2: 8 values, expected 9 values"),
+        (FILE, b"", ": the file has no frames, expected one line per frame"),
+        (FILE, b"\n\n", ", line 1: the line has 0 values, expected 9 values"),
+        (b"\r\n2\t3.0\t", b"\r\n2\t", ", line 2: the line has 8 values, expected 9 values"),
         (b"\r\n2\t3.0\t", b"\r\n2\tnan\t", ", line 2: 'nan', expected a finite number"),
         (b"\r\n2\t", b"\r\n3\t", ", line 2: .*, expected the number of the line"),
         (b"\t2\t10.0", b"\t3\t10.0", ", line 5: .*, expected events of -1, 0, 1, 2"),
         (b"\t2\t10.0", b"\t0.5\t10.0", ", line 5: .*, expected events of -1, 0, 1, 2"),
-        (b"15.0\t1\r\n", b"15.0\t1", ", line 8: .* and no more"),
+        (b"15.0\t1\r\n", b"15.0\t1", ", line 8: the file ends with .*, expected a line end"),
     ],
 )
 def test_a_damaged_recording_is_refused_by_line(old, new, message):
@@ -148,7 +148,10 @@ def test_a_second_file_of_a_person_is_another_session_also_of_the_same_film(tmp_
             FILES | {event_name("diem3s9", BEARS): FILES[event_name("diem2s1", BEARS, 2)]},
             r"diem2s1/arctic.* and diem3s9/arctic.* have the same content",
         ),
-        (FILES | {event_name("diem3s1", BEARS, 2): FILE[:-2]}, "line 8: .* and no more"),
+        (
+            FILES | {event_name("diem3s1", BEARS, 2): FILE[:-2]},
+            "line 8: the file ends with .*, expected a line end",
+        ),
         (
             gaze.event_files(films=FILMS[:1]),
             r"1 video\(s\) cannot be divided .* prepare diem_gaze/all",

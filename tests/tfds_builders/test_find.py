@@ -86,6 +86,6 @@ def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
     configs = {"whole": Wanted("my_set", ("Whole",), "Whole.zip", "Get it."), "part": WANTED}
     samples.write(tmp_path, {"Data/1.txt": b"x"})
     with pytest.raises(
-        MissingArchiveError, match="the archive of my_set/part. Prepare that config"
+        MissingArchiveError, match="the archive of my_set/part. Prepare my_set/part"
     ):
         find_config(tmp_path, configs, "whole")

@@ -56,13 +56,16 @@ def changed(row, column, value, dtype=np.float64):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (gaze.mat_file({"other": 1.0}), "no variable video_database but 'other'"),
-        (gaze.mat_file({"video_database": 1.0}), "video_database: another value, expected one"),
+        (gaze.mat_file({"other": 1.0}), "the file contains 'other' but no variable video_database"),
+        (
+            gaze.mat_file({"video_database": 1.0}),
+            "video_database: the value has another type, expected one",
+        ),
         (gaze.mat_file({"video_database": {"a": 1.0}}), "the fields 'a', expected a field fixdata"),
         (gaze.fixation_file(fields=COLUMNS[::-1]), "fixdata_fields: .*, expected SubjectIndex"),
-        (gaze.fixation_file(np.array(["a"], object)), "fixdata: a cell or a struct"),
+        (gaze.fixation_file(np.array(["a"], object)), "fixdata: the value is a cell or a struct"),
         (gaze.fixation_file(ROWS[:, :5]), "the shape .* with 6 columns"),
-        (gaze.fixation_file(ROWS[-1:]), "rows without a person"),
+        (gaze.fixation_file(ROWS[-1:]), "no row names a person"),
         (changed(4, 2, 0.5), "fixdata, row 5: .*, expected whole numbers of at least 0"),
         (changed(4, 4, -1), "row 5"),
         (changed(4, 3, 2.0**30), "row 5"),

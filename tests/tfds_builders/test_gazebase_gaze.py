@@ -53,7 +53,7 @@ def test_a_sample_without_a_position_is_not_valid_whatever_val_says():
     ("old", "new", "message"),
     [
         (b"n,x,y,val", b"t,x,y,val", "line 1: 't,x,y,val.*expected the columns n,x,y,val,dP"),
-        (b"\n2,0.020000,", b"\n2,", "line 4: 7 values, expected 8 values"),
+        (b"\n2,0.020000,", b"\n2,", "line 4: the line has 7 values, expected 8 values"),
         (b"\n2,0.020000,", b"\n2,inf,", "line 4: 'inf', expected a number or NaN"),
         (b"\n2,0.020000,", b"\n2,1e60,", "line 4: '1e60', expected a number or NaN"),
         (b"\n2,0.020000,", b"\n2,x,", "line 4: 'x', expected a number or NaN"),
@@ -79,7 +79,8 @@ def test_a_cut_recording_is_refused(data):
 
 def test_a_last_line_without_an_end_is_refused_where_its_cut_number_would_be_kept():
     cut = gazebase_file(order="n,x,y,val,xT,yT,lab,dP")[:-2]
-    with pytest.raises(FormatError, match="S_1001_S1_TEX.csv, line 41: .*113' and no more"):
+    message = "S_1001_S1_TEX.csv, line 41: the file ends with .*113', expected a line end"
+    with pytest.raises(FormatError, match=message):
         parse(cut)
     assert len(parse(gazebase_file()[:-2]).time_ms) == 40  # the cut column yT is not used
 
@@ -178,7 +179,9 @@ def test_who_came_to_a_late_round_tests_and_is_one_person_in_all_rounds(tmp_path
 
 @pytest.mark.slow
 def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, caplog, monkeypatch):
-    """People who came to the missing round are in `train` instead of `test`."""
+    """One visit to a late round is missing. People who came to this round are then in the split
+    `train` instead of `test`.
+    """
     rounds = {f"{n:03d}": (1, 2, 7) if n <= 4 else (1, 2) for n in range(1, 25)}
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "SUBJECTS", 24)
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 53)
@@ -208,7 +211,7 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"GazeBase/readme.txt": b""}, "holds no Round_1/Subject_1001.zip, …. It holds readme"),
+        ({"GazeBase/readme.txt": b""}, "no file such as Round_1/Subject_1001.zip. It holds readme"),
         (FILES | {"Round_1/old/Subject_1001.zip": b""}, "the same recording twice"),
         (
             FILES | {"Round_1/S1_TEX/S_1001_S1_TEX.csv": b""},
@@ -216,7 +219,7 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
         ),
         (
             FILES | {"Round_1/Subject_1002.zip": samples.zipped(gazebase_recordings("009"))},
-            "S_1009_S1_TEX.csv is in the archive of another visit, .* 009 in round 1",
+            "S_1009_S1_TEX.csv is a recording of 009 in round 1, but is in the archive of another",
         ),
         (
             FILES | {"Round_1/Subject_1002.zip": samples.zipped({"S_1002_S1_ABC.csv": b""})},

@@ -79,7 +79,7 @@ def test_the_samples_are_those_that_numpy_reads(old, new):
         (b"5000 602 299.5 1", b"5000 6e2 299.5 1", "line 4"),
         (b"# \n5000", b"1000", "line 4: .*, expected a time after 1000, the time of"),
         (b"85000 ", b"9850000000 ", "line 14: .*, expected a time of at most an hour"),
-        (b"294.5 1\n", b"294.5 1", "line 14: .* and no more"),
+        (b"294.5 1\n", b"294.5 1", "line 14: the file ends with .*, expected a line end"),
     ],
 )
 def test_a_damaged_recording_is_refused_by_line(old, new, message):
@@ -91,8 +91,8 @@ def test_a_damaged_recording_is_refused_by_line(old, new, message):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (0, "the end of the file, expected `gaze"),
-        (1, "the end of the file, expected `geometry"),
+        (0, "the file ends early, expected `gaze"),
+        (1, "the file ends early, expected `geometry"),
         (2, "no samples"),
     ],
 )

@@ -117,7 +117,11 @@ def test_a_repeat_is_kept_and_named_whatever_its_motion(tmp_path):
     [
         ("spd_eth", {"HDM05_SPDData.zip": b"<html>"}, "neither a zip nor a tar"),
         ("spd_eth", {"HDM05_SPDData/a.txt": b""}, "holds no matrix of spd_eth. It holds a.txt"),
-        ("spd_eth", {"feature/a/1.mat": mat(spd(1), "Y")}, "a/1.mat: no variable Y1 but 'Y'"),
+        (
+            "spd_eth",
+            {"feature/a/1.mat": mat(spd(1), "Y")},
+            "a/1.mat: the file contains 'Y' but no variable Y1",
+        ),
         ("spd_eth", {"feature/a/1.mat": mat(np.eye(92))}, r"the shape \(92, 92\), expected a matr"),
         ("spd_eth", {"feature/a/1.mat": mat(np.eye(93))[:-9]}, "a/1.mat: .*incomplete"),
         ("spd_brooks117", {"hdm05/1_50_117.npy": npy(spd(1))}, "the label 117, expected 0 to 116"),
@@ -129,12 +133,12 @@ def test_a_repeat_is_kept_and_named_whatever_its_motion(tmp_path):
         (
             "spd_brooks117",
             {"hdm05/1_50_2.npy": npy(spd(1) + 1j)},
-            "1_50_2.npy: complex numbers, expected real numbers",
+            "1_50_2.npy: the matrix is complex, expected real numbers",
         ),
         (
             "spd_brooks117",
             {"hdm05/1_50_2.npy": npy(spd(1) + np.triu(np.ones((93, 93))))},
-            "1_50_2.npy: entries 1 apart, expected a symmetric matrix",
+            "1_50_2.npy: the matrix differs from its transpose by up to 1, expected a symm",
         ),
         ("spd_brooks117", {"hdm05/1_50_2.npy": npy(np.full((93, 93), np.nan))}, "NaN or an inf"),
     ],

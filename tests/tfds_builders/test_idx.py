@@ -40,7 +40,7 @@ def test_numbers_come_as_they_stand(tmp_path, dtype, code, compress):
         (b"", "expected the magic number of IDX"),
         (b"PK\3\4" + GOOD, "0x504b0304, expected the magic number"),
         (GOOD[:2] + b"\x07" + GOOD[3:], "the magic number"),
-        (GOOD[:9], "5 bytes, expected sizes of 3 axes"),
+        (GOOD[:9], "the file ends after 5 bytes of sizes, expected sizes of 3 axes"),
         (GOOD[:-1], "5 bytes, expected 6 for the shape \\(1, 2, 3\\)"),
         (GOOD + b"\0", "more than 6 bytes, expected 6"),
         (GOOD[:4] + b"\xff" * 12 + GOOD[16:], "1 GiB of numbers"),

@@ -1,6 +1,7 @@
 """Tests that `japanese_vowels_lpc` reads both formats of the archive and checks the utterances.
 
-UCI's files have no labels: the speaker follows from the order, so the builder checks the counts.
+The files of UCI have no labels. The builder derives the speakers from the order of the utterances,
+and therefore checks the counts.
 """
 
 import numpy as np
@@ -71,7 +72,9 @@ def test_without_size_files_the_official_numbers_hold(tmp_path):
 
 
 def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
-    with pytest.raises(MissingArchiveError, match="japanese_vowels_lpc/ts. Prepare that config"):
+    with pytest.raises(
+        MissingArchiveError, match="japanese_vowels_lpc/ts. Prepare japanese_vowels_lpc/ts"
+    ):
         prepared(tmp_path, {"JapaneseVowels.zip": zipped(TS)}, "uci")
 
 

@@ -94,7 +94,7 @@ def test_a_record_is_read_as_wfdb_reads_it():
         (b"CO001 6 100 6000", b"CO001 7 100 6000", "6 lines of signals, expected 7"),
         (b"CO001.dat 16 ", b"CO001.dat 212 ", "line 2: 'CO001.dat 212 .*expected `file 16"),
         (b"CO001.dat 16 ", b"CO001.dat 16x2 ", "line 2: "),
-        (b"16384.0", b"1e-30", "line 2: the gain 1e-30, expected a gain of 1e-06 to 1e"),
+        (b"16384.0", b"1e-30", "line 2: the gain is 1e-30, expected a gain of 1e-06 to 1e"),
         (b"CO001.dat 16 ", b"other.dat 16 ", "2 files of samples, expected one"),
         (b"v-acc", b"v\xffacc", "the byte 0xff, expected plain ASCII text"),
     ],
@@ -253,7 +253,7 @@ def test_a_file_that_is_cut_is_told_before_any_other_is_read(tmp_path, monkeypat
         raise AssertionError("samples are read")
 
     monkeypatch.setattr(wfdb16, "samples", read)
-    with pytest.raises(FormatError, match="FL001.dat: 9 bytes, expected 144,000"):
+    with pytest.raises(FormatError, match="FL001.dat: the file has 9 bytes, expected 144,000"):
         prepared(tmp_path, {**FILES, "ltmm/FL001.dat": b"123456789"})
 
 
@@ -263,18 +263,18 @@ def test_a_file_that_is_cut_is_told_before_any_other_is_read(tmp_path, monkeypat
         ({}, "does not exist"),
         ({"ltmm/RECORDS": b""}, "holds no recording such as CO001.hea. It holds RECORDS"),
         (record_files("CO001") | {"ltmm/old/CO001.hea": b""}, "the same recording twice"),
-        ({**FILES, "ltmm/CO001.dat": b"1"}, "CO001.dat: 1 bytes, expected 144,000"),
+        ({**FILES, "ltmm/CO001.dat": b"1"}, "CO001.dat: the file has 1 bytes, expected 144,000"),
         (
             {name: FILES[name] for name in FILES if name != "ltmm/FL001.dat"},
-            "FL001.hea: it alone, expected its samples, FL001.dat. Get",
+            "FL001.hea: the header has no samples, expected the samples in FL001.dat. Get",
         ),
         (
             FILES | {"ltmm/CO001.hea": record_header(samples=12_000).replace(b"/deg/s", b"/rad/s")},
-            "CO001.hea: yaw-velocity in rad/s, pitch.* at 100 Hz, expected v-accel",
+            "CO001.hea: the recording has yaw-velocity in rad/s, pitch.* at 100 Hz, expected v-acc",
         ),
         (
             FILES | {"ltmm/CO001.hea": record_header(samples=12_000).replace(b" 100 ", b" 50 ")},
-            "CO001.hea: 6 signals at 50 Hz, expected v-acceleration in g",
+            "CO001.hea: the recording has 6 signals at 50 Hz, expected v-acceleration in g",
         ),
         (
             FILES | {"ltmm/FL001.dat": FILES["ltmm/CO001.dat"]},

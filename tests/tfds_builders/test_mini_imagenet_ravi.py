@@ -102,7 +102,10 @@ TRAIN = LISTS[f"{FOLDER}train.csv"]
         ({n: held for n, held in FILES.items() if "val.csv" not in n}, "expected one val.csv"),
         (LISTS | {f"{FOLDER}images/n01532829_1.JPEG": b""}, "holds no image of train.csv"),
         (FILES | {f"{FOLDER}images/again/{BIRD}": b""}, "twice: .*again"),
-        (FILES | {f"{FOLDER}val.csv": TRAIN}, "the class n01532829, expected a class of the split"),
+        (
+            FILES | {f"{FOLDER}val.csv": TRAIN},
+            "the class n01532829, expected only classes of the spl",
+        ),
         (FILES | {f"{FOLDER}train.csv": b"filename,class\n"}, "line 1: 'filename,class', expected"),
         (FILES | {f"{FOLDER}images/{BIRD}": b"<html>"}, f"{BIRD}: .* expected a JPEG or PNG"),
         (FILES | {f"{FOLDER}images/{BIRD}": FILES[f"{FOLDER}images/{BIRD}"][:700]}, "truncated"),
@@ -132,7 +135,8 @@ def test_gray_and_printers_colors_become_rgb(mode):
 
 def test_an_image_of_too_many_pixels_is_refused(monkeypatch):
     monkeypatch.setattr(image, "MOST_PIXELS", 100)
-    with pytest.raises(FormatError, match="16 x 16 pixels, RGB, expected .* at most 100 pixels"):
+    message = "16 x 16 pixels and the color mode RGB, expected .* at most 100 pixels"
+    with pytest.raises(FormatError, match=message):
         resized(picture_file(side=16))
 
 
@@ -185,7 +189,7 @@ def test_a_record_of_a_pickle_has_its_pixels_and_its_class(files, tmp_path, capl
 def test_a_pickle_that_is_not_there_leaves_its_split_out_with_a_notice(tmp_path, caplog):
     files = {name: held for name, held in CACHES.items() if "val" not in name}
     assert set(prepared(tmp_path, files, CACHE).info.splits) == {"train", "test"}
-    assert "holds no pickle of these splits, which are left out: validation" in caplog.text
+    assert "holds no pickle of the splits validation, so these" in caplog.text
 
 
 def test_two_pickles_of_one_split_are_refused_with_both_names(tmp_path):
@@ -209,7 +213,10 @@ def pickled(**changed):
         ),
         (pickled()[:-9_000], "expected a pickle"),
         (pickle.dumps(print, 2), "the object '__builtin__ print'"),
-        (pickle.dumps([1], 2), "<class 'list'>.* expected a dict with class_dict and image_data"),
+        (
+            pickle.dumps([1], 2),
+            "<class 'list'>.* expected a dict with the keys class_dict and image_data",
+        ),
         (pickled(more=1), r"the keys \['image_data', 'class_dict', 'more'\]"),
         (pickled(class_dict=None), r"the keys \['image_data'\]"),
         (pickled(image_data=[1]), "key image_data: .*list.*, expected an array"),
@@ -222,11 +229,17 @@ def pickled(**changed):
         (pickled(class_dict=[0, 1]), "key class_dict: .* expected a dict from names of n"),
         (pickled(class_dict={"dog": [0, 1]}), "expected a dict from names of n"),
         (pickled(class_dict={"n01532829": [0, 1.0]}), "expected a dict from names of n"),
-        (pickled(class_dict={"n01532829": [0, 0]}), "2 indices, expected each index from 0 to 1"),
-        (pickled(class_dict={"n01532829": [0]}), "1 indices, expected each index from 0 to 1 once"),
+        (
+            pickled(class_dict={"n01532829": [0, 0]}),
+            "the classes have 2 indices, expected each index from 0 to 1",
+        ),
+        (
+            pickled(class_dict={"n01532829": [0]}),
+            "the classes have 1 indices, expected each index from 0 to 1 once",
+        ),
         (
             pickled(class_dict={"n01855672": [0, 1]}),
-            "the class n01855672, expected a class of the sp",
+            "the class n01855672, expected only classes of the sp",
         ),
     ],
 )
@@ -267,7 +280,7 @@ def read(data):
     ("data", "message"),
     [
         (b"", "line 1: '', expected `filename,label`"),
-        (b"filename,label\n", "no lines"),
+        (b"filename,label\n", "the file has no images"),
         (TRAIN[:-4], "line 7: .*, expected `<class><8 digits>.jpg,<class>`"),
         (TRAIN.replace(b",n01532829", b",n01558993"), "line 2"),
         (TRAIN + TRAIN.split(b"\n")[1], "line 8: .* each image once"),

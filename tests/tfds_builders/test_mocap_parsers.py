@@ -31,7 +31,9 @@ def motion(data=STEP, bones=LEG_FILE):
 
 
 def still(**turned):
-    """Returns a motion of one frame in which only the given channels, as root_RX=90, are not 0."""
+    """Returns a motion of one frame. All channels are 0 except the given channels, such as
+    `root_RX=90`.
+    """
     values = {channel: 0.0 for channel in skeleton().channels}
     values |= {name.replace("_", "."): value for name, value in turned.items()}
     return amc.Motion(np.array([list(values.values())]))
@@ -121,10 +123,10 @@ def test_no_bone_changes_its_length_and_fixed_bones_stay_fixed():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b":units", b":unity", "no section :units"),
-        (b":version 1.10", b":root", "a second :'root'"),
+        (b":units", b":unity", "the section :units is missing or empty"),
+        (b":version 1.10", b":root", "the section :'root' begins a second time"),
         (b"angle deg", b"angle rad", "line 7: 'rad', expected `angle deg`"),
-        (b"length 0.0254", b"length 0", "a length of 0, expected about 0.45"),
+        (b"length 0.0254", b"length 0", "`length` is 0, expected a value of about 0.45"),
         (b"RX RY RZ", b"RZ RY RX", "expected `order TX TY TZ RX RY RZ`"),
         (b"axis XYZ", b"axis ZYX", "expected `axis XYZ`"),
         (b"position 0 0 0", b"position 0 0", r"'0 0', expected 3 number\(s\)"),
@@ -132,14 +134,14 @@ def test_no_bone_changes_its_length_and_fixed_bones_stay_fixed():
         (b"direction 0 1 0", b"direction 0 1e9 0", "expected 3 number"),
         (b"axis 0 0 0  XYZ", b"axis 0 0 0  ZYX", "expected angles and XYZ"),
         (b"axis 0 0 0  XYZ", b"axis", "expected angles and XYZ"),
-        (b"axis 0 0 0  XYZ", b"angles 0", "line 17: no `axis`"),
+        (b"axis 0 0 0  XYZ", b"angles 0", "line 17: the line `axis` is missing"),
         (b"dof rx ry rz", b"dof rz rx", "'rz rx', expected `dof rx rz`"),
         (b"name hip", b"name shin", "'shin', expected a bone of :hierarchy"),
-        (b"name femur", b"name hip", "3 bones in :bonedata, 3 in :hierarchy"),
-        (b"name femur", b"name femur\n name femur", "a second 'name'"),
+        (b"name femur", b"name hip", "the 3 bones in :bonedata are not the 3 bones in :hierarchy"),
+        (b"name femur", b"name femur\n name femur", "the line 'name' occurs a second time"),
         (b"hip femur", b"hip hip", "one parent per bone"),
-        (b"root hip", b"tibia hip", "3 bones without a path"),
-        (b"  end\r\n:hier", b":hier", "a bone without end"),
+        (b"root hip", b"tibia hip", "3 bones have no path"),
+        (b"  end\r\n:hier", b":hier", "the last bone has no end"),
         (b"  begin\r\n     id 2", b"  start\r\n     id 2", "'start', expected `begin`"),
         (b":units", b":un\xfcts", "the byte 0xfc, expected plain ASCII text"),
     ],
@@ -156,11 +158,11 @@ def test_a_damaged_skeleton_is_refused(old, new, message):
         (b":DEGREES", b":RADIANS", "':FULLY-SPECIFIED :RADIANS', expected :FULLY-SPECIFIED"),
         (b"\n1\n", b"\none\n", "and frame 1"),
         (b"\n2\n", b"\n3\n", "line 8: '3', expected frame 2"),
-        (b"\r\ntibia", b"\r\nshin", "frame 1: other channels for 'shin, tibia'"),
+        (b"\r\ntibia", b"\r\nshin", "frame 1: the channels differ for 'shin, tibia'"),
         (b"root 9.64106e-015", b"root nan", "line 5: 'root nan .*, expected `root` and 6 numbers"),
         (b"root 9.64106e-015", b"root 1e7", "line 5"),
         (b"root 9.64106e-015", b"root 1_0", "line 5"),
-        (b"root 9.64106e-015 ", b"root ", "frame 1: other channels for 'root'"),
+        (b"root 9.64106e-015 ", b"root ", "frame 1: the channels differ for 'root'"),
     ],
 )
 def test_a_damaged_motion_is_refused_by_line(old, new, message):
@@ -170,18 +172,18 @@ def test_a_damaged_motion_is_refused_by_line(old, new, message):
 
 
 def test_a_motion_that_ends_within_a_frame_is_refused():
-    with pytest.raises(FormatError, match="an incomplete last frame"):
+    with pytest.raises(FormatError, match="the last frame is incomplete"):
         motion(STEP[: STEP.rindex(b"tibia")])
 
 
 def test_a_motion_whose_last_number_is_cut_is_refused():
-    with pytest.raises(FormatError, match="and no more, expected a line end"):
+    with pytest.raises(FormatError, match="the file ends with .*, expected a line end"):
         motion(STEP.rstrip()[:-1])
 
 
 def test_a_motion_of_another_skeleton_is_refused():
     with pytest.raises(
-        FormatError, match="other channels for '.*', expected the skeleton's channels"
+        FormatError, match="the channels differ for '.*', expected the skeleton's channels"
     ):
         motion(samples.motion(bones=TURNS))
 

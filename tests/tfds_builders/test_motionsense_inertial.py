@@ -79,8 +79,8 @@ def test_the_table_has_a_person_a_line_and_no_last_line_end():
     [
         (b"", "line 1: '', expected the header code,weight,height,age,gender"),
         (people_file([]), "no people"),
-        (people_file([1, 1]), "line 3: person 1 again"),
-        (people_file()[:-2], "line 5: 4 values, expected 5"),
+        (people_file([1, 1]), "line 3: person 1 occurs again"),
+        (people_file()[:-2], "line 5: the line has 4 values, expected 5"),
         (people_file()[:-1], "line 5, gender: '', expected a whole number from 0 to 1"),
         (people_file().replace(b"164", b"1.64"), "line 5, height: '1.64'"),
         (people_file().replace(b"164", b"999"), "line 5, height: '999', .* from 1 to 300"),

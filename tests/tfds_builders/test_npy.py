@@ -41,21 +41,24 @@ def test_numbers_come_as_numpy_wrote_them(version, dtype, shape, order):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "byte 0: '', expected a .npy file of version 1 or 2"),
+        (b"", "byte 0: the file begins with '', expected a .npy file of version 1 or 2"),
         (b"PK\3\4" + GOOD, "expected a .npy file"),
         (GOOD[:6] + b"\3" + GOOD[7:], "expected a .npy file of version 1 or 2"),
-        (GOOD[:8], "byte 8: the end of the file, expected a header"),
-        (GOOD[:-1], "47 bytes of numbers, expected 48 for the shape"),
+        (GOOD[:8], "byte 8: the file ends here, expected a header"),
+        (GOOD[:-1], "47 bytes of numbers, expected 48 bytes for the shape"),
         (GOOD + b"0", "49 bytes of numbers, expected 48"),
         (GOOD.replace(b"(2, 3), }" + 10 * b" ", b"(2, 99999999999), }"), "48 bytes of numbers"),
         (GOOD.replace(b"(2, 3)", b"(2, 9)"), "48 bytes of numbers, expected 144"),
-        (GOOD.replace(b"(2, 3)", b"(2,-3)"), "expected NumPy's header"),
-        (EMPTY, "byte 10: the shape (0, 5), expected at least one number"),
+        (GOOD.replace(b"(2, 3)", b"(2,-3)"), "expected a header as NumPy writes it"),
+        (EMPTY, "byte 10: the array has the shape (0, 5), expected at least one number"),
         (EMPTY.replace(b"5), }" + 20 * b" ", b"9999999999, 9999999999), }"), "at least one"),
-        (GOOD.replace(b"False", b"f(x) "), "expected NumPy's header"),
-        (GOOD.replace(b"<f8", b"<f2"), "numbers of <f2, expected numbers of c16, f4, f8, i8"),
-        (GOOD.replace(b"<f8", b"|O8"), "expected NumPy's header"),
-        (saved(np.array([None]), allow_pickle=True), "expected NumPy's header"),
+        (GOOD.replace(b"False", b"f(x) "), "expected a header as NumPy writes it"),
+        (
+            GOOD.replace(b"<f8", b"<f2"),
+            "the numbers have the type <f2, expected one of the types c16, f4, f8, i8",
+        ),
+        (GOOD.replace(b"<f8", b"|O8"), "expected a header as NumPy writes it"),
+        (saved(np.array([None]), allow_pickle=True), "expected a header as NumPy writes it"),
     ],
 )
 def test_damage_is_told_in_one_sentence(data, message):

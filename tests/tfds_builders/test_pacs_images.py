@@ -138,12 +138,21 @@ TEXTS = listed(FILES)
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"PACS/readme.txt": b""}, "holds no images .* of art_painting, cartoon, photo, sketch"),
-        (media.pacs_files(2, domains={"photo": "jpg"}), "of art_painting, cartoon, sketch"),
+        (
+            {"PACS/readme.txt": b""},
+            "holds no images .* of the domains art_painting, cartoon, photo, sketch",
+        ),
+        (
+            media.pacs_files(2, domains={"photo": "jpg"}),
+            "of the domains art_painting, cartoon, sketch",
+        ),
         (FILES | {"PACS/photo/cat/a.jpg": b""}, "photo/cat/a.jpg' is not in a folder"),
         (FILES | {"PACS/clipart/dog/a.jpg": b""}, "clipart/dog/a.jpg' is not in a folder"),
         (FILES | {f"PACS/again/{DOG}": b""}, "the same image twice"),
-        (media.pacs_files(2) | {f"PACS/{DOG}": picture_file(side=224)}, "224 x 224 pixels, RGB"),
+        (
+            media.pacs_files(2) | {f"PACS/{DOG}": picture_file(side=224)},
+            "224 x 224 pixels and the color mode RGB",
+        ),
         (FILES | {f"PACS/{DOG}": picture_file()[:700]}, "expected a JPEG or PNG image of 227"),
         (
             FILES | {"PACS/sketch/dog/pic_000.jpg": FILES[f"PACS/{DOG}"]},

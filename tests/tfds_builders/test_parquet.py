@@ -1,4 +1,6 @@
-"""Tests that Parquet files hold the records that `reading` reads, and are complete or absent."""
+"""Tests that Parquet files contain the records that `reading` reads. After an interruption, a file
+is either complete or absent.
+"""
 
 import io
 import json

@@ -137,9 +137,12 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
         (FILES | {f"more/{speech_name(1)}": b""}, "the same recording twice"),
         (FILES | {NAME: wav_file(speech(1))[:300]}, "expected 600 bytes, as the header states"),
         (FILES | {NAME: wav_file([])}, "at least one sample"),
-        (FILES | {NAME: wav_file(speech(1), rate=22_050)}, "22,050 Hz, 1 channels"),
-        (FILES | {NAME: wav_file(np.zeros((9, 3)))}, "48,000 Hz, 3 channels"),
-        (FILES | {NAME: wav_file(speech(1), bits=8)}, "8 bit samples, expected 16 bit PCM"),
+        (FILES | {NAME: wav_file(speech(1), rate=22_050)}, "22,050 Hz and 1 channels"),
+        (FILES | {NAME: wav_file(np.zeros((9, 3)))}, "48,000 Hz and 3 channels"),
+        (
+            FILES | {NAME: wav_file(speech(1), bits=8)},
+            "the samples have 8 bits, expected 16 bit PCM",
+        ),
         (FILES | {NAME: wav_file(speech(1), kind=3)}, "expected a RIFF/WAVE file with 16 bit PCM"),
         (FILES | {NAME: b"<html>"}, "expected a RIFF/WAVE file"),
         (media.speech_files(range(1, 5)), r"2 subject\(s\) cannot be divided"),
@@ -162,7 +165,7 @@ def test_a_mutated_file_gives_samples_or_a_format_error():
 
 
 def _numbered():
-    """Returns a recording followed by digits, which `mutations` can change."""
+    """Returns a recording with digits at its end, which the function `mutations` can change."""
     return wav_file(speech(1, 64)) + b"1 2 3\n"
 
 

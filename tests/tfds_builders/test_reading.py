@@ -44,7 +44,9 @@ def test_the_second_call_prepares_nothing(manual, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_folder_without_the_archive_is_refused_even_after_preparing(manual, tmp_path):
-    """A caller who gives a folder wants its people. None reads the prepared data set."""
+    """If a caller gives a folder that does not exist, reading fails. If the folder is None, the
+    prepared data set is read.
+    """
     reading.records(NAME, manual, tmp_path)
     with pytest.raises(ValueError, match="gone does not exist"):
         reading.records(NAME, tmp_path / "gone", tmp_path, split="test")
@@ -71,7 +73,9 @@ def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_pat
     ],
 )
 def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format, tmp_path):
-    """Writing into the archive would change it, so every call would prepare the data set again."""
+    """A data set inside its own archive would change the archive. Every call would then prepare the
+    data set again.
+    """
     samples.write(tmp_path / folder, samples.gait_files(folder=""))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ValueError, match="is inside its own archive, the folder .*outside"):
@@ -82,7 +86,9 @@ def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format,
 @pytest.mark.slow
 @pytest.mark.skipif(lock.fcntl is None, reason="this system has no such locks")
 def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
-    """The first process prepares the data set. The others wait and read the same files."""
+    """The first process prepares the data set. The other processes wait for the first process and
+    read the same files.
+    """
     config = tmp_path / "data" / "array_record" / NAME
     running = samples.write(config / f"incomplete.ABC123_{VERSION}", {"half": b""})
     code = (

@@ -1,4 +1,6 @@
-"""Tests that repeated items are reported, and refused if they belong to two owners."""
+"""Tests that repeated items are reported. If a repeated item belongs to two owners, the item is
+refused.
+"""
 
 import numpy as np
 import pytest

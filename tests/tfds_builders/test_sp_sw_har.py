@@ -57,13 +57,13 @@ def test_a_run_has_the_values_of_its_lines():
     ("old", "new", "message"),
     [
         (b"x_acc,", b"", "line 1: .* expected the header x_acc"),
-        (b",9.75,", b",", "line 2: 5 values, expected 6 values"),
+        (b",9.75,", b",", "line 2: the line has 5 values, expected 6 values"),
         (b"1356350400010,", b"1356350400.01,", "line 3: "),
         (b"1356350400010,", b"99999999999999999999,", "line 3: "),
         (
             b"1356350400010,",
             b"1356350399999,",
-            "line 3: a time 1 ms before the time of the previous line",
+            "line 3: the time is 1 ms before the time of the previous line",
         ),
         (b"0,WALKING", b"0,FLYING", "line 2: .* an activity"),
         (b",WALKING", b"", "line 2: "),
@@ -86,7 +86,9 @@ def test_a_cut_run_is_refused(data):
 
 def test_accelerations_in_g_are_refused():
     data = run_file(samples=1).replace(b",9.75,", b",0.99,")
-    with pytest.raises(FormatError, match="a median acceleration of 0.99, expected about 9"):
+    with pytest.raises(
+        FormatError, match="the median acceleration is 0.99 m/s.2, expected about 9"
+    ):
         parse(data)
 
 

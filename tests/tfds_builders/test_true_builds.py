@@ -66,7 +66,9 @@ def test_an_address_is_refused_and_no_folder_is_made(address, given, manual, tmp
 
 
 def test_records_of_a_remote_data_set_are_not_written_here(manual, tmp_path, monkeypatch):
-    """TFDS accepts such an address, but writes array_record files to a local folder `gs:`."""
+    """TFDS accepts the address of a remote data set, such as `gs://bucket/data`, but writes
+    array_record files to a local folder `gs:`.
+    """
     monkeypatch.chdir(tmp_path)
     builder = tfds.builder(NAME, data_dir=tmp_path)
     monkeypatch.setattr(type(builder), "data_path", "gs://bucket/data", raising=False)
@@ -142,7 +144,7 @@ def test_records_of_other_code_are_told(given, manual, tmp_path, caplog, other_c
     folder = manual if given == "the archive" else None
     reading.records(NAME, manual, tmp_path)
     reading.records(NAME, folder, tmp_path)
-    assert "other code" not in caplog.text
+    assert "another version of the code" not in caplog.text
     other_code()
     reading.records(NAME, folder, tmp_path)
     assert "ipol_gait/left_foot" in caplog.text and "--overwrite" in caplog.text
@@ -153,16 +155,18 @@ def test_overwrite_prepares_again_and_parquet_too(manual, tmp_path, caplog, othe
     words = (NAME, "--manual-dir", manual, "--data-dir", tmp_path, "--to", "parquet", "--json")
     assert run(*words).exit_code == 0
     other_code()
-    assert run(*words).exit_code == 0 and "other code" in caplog.text
+    assert run(*words).exit_code == 0 and "another version of the code" in caplog.text
     reading.prepared(NAME, manual, tmp_path, overwrite=True)
     result = run(*words)
-    assert result.exit_code == 1 and "other code" in result.stderr  # older Parquet files
+    assert (
+        result.exit_code == 1 and "another version of the code" in result.stderr
+    )  # older Parquet files
     result = run(*words, "--overwrite")
     assert result.exit_code == 0, result.stderr
     builder = reading.prepared(NAME, manual, tmp_path)
     assert builder.info.metadata["code"] == "other"
     caplog.clear()
-    assert run(*words).exit_code == 0 and "other code" not in caplog.text
+    assert run(*words).exit_code == 0 and "another version of the code" not in caplog.text
     assert not list(tmp_path.rglob("*replaced*")) and not list(tmp_path.rglob("incomplete*"))
 
 
@@ -374,7 +378,9 @@ def test_a_pool_of_workers_starts_the_running_interpreter(tmp_path, monkeypatch)
 
 @pytest.mark.slow
 def test_the_way_of_the_page_keeps_people_apart(manual, tmp_path):
-    """TFDS slices by percent share people, but the two parts in the README's example do not."""
+    """If TFDS slices a split by percent, two slices have people in common. The two parts in the
+    README's example have no people in common.
+    """
     page = (pathlib.Path(tfds_builders.__file__).parent / "README.md").read_text("utf-8")
     (example,) = [part for part in page.split("```python\n") if "is_first" in part]
     program = example.partition("```")[0].replace("DIR", repr(str(manual)))

@@ -200,7 +200,7 @@ def test_electrodes_in_another_order_are_put_in_order(tmp_path):
 
 
 def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
-    with pytest.raises(MissingArchiveError, match="uci_eeg/large. Prepare that config"):
+    with pytest.raises(MissingArchiveError, match="uci_eeg/large. Prepare uci_eeg/large"):
         prepared(tmp_path, TRAIN, "uci_eeg")
 
 
@@ -235,14 +235,14 @@ def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
         ),
         (
             ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.009": samples.smni_trial(PEOPLE[1])},
-            "co2a0000364.rd.009, line 1: the subject co2c0000337, expected co2a0000364",
+            "co2a0000364.rd.009, line 1: the subject is co2c0000337, expected co2a0000364",
         ),
         (
             ONE
             | {
                 f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.009": samples.smni_trial(PEOPLE[0], channels=("X",))
             },
-            "1 electrodes with a difference in .*, expected the 64 electrodes",
+            "the 1 electrodes differ in .*, expected the 64 electrodes",
         ),
     ],
 )

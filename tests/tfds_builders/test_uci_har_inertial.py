@@ -61,8 +61,8 @@ def test_a_signal_has_the_values_of_its_lines():
     ("data", "message"),
     [
         (b"", "a line end"),
-        (signal_file()[:-3], "line 2: .* and no more, expected a line end"),
-        (signal_file() + b"1 2\n", "line 3: 2 values, expected 128 values"),
+        (signal_file()[:-3], "line 2: the file ends with .*, expected a line end"),
+        (signal_file() + b"1 2\n", "line 3: the line has 2 values, expected 128 values"),
         (signal_file().replace(b"0.0000000e+000", b"nan"), "line 1: 'nan', expected a finite"),
     ],
 )
@@ -205,7 +205,10 @@ def test_nobody_is_in_both_parts_and_the_ids_are_written_down(tmp_path, caplog):
             | {SUBJECTS: b"1\n3\n"},
             r"1/0000 \(subject 1\) and 3/0001 \(subject 3\) have the same content",
         ),
-        (FILES | {SIGNAL: b"1 2\n"}, "body_acc_x_train.txt, line 1: 2 values, expected 128"),
+        (
+            FILES | {SIGNAL: b"1 2\n"},
+            "body_acc_x_train.txt, line 1: the line has 2 values, expected 128",
+        ),
         ({"UCI HAR Dataset.zip": samples.zipped(FILES)[:3000]}, "damaged or incomplete"),
     ],
 )  # fmt: skip

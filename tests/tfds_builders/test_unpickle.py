@@ -68,23 +68,26 @@ def test_a_function_is_refused_by_name_and_never_called(protocol, call, tmp_path
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"ios\nsystem\n.", "byte 0: the opcode INST"),
-        (b"(cos\nsystem\nU\x02lso.", "byte 1: the object 'os system'"),
-        (b"\x80\x02\x82\x01.", "byte 2: the opcode EXT1"),
-        (b"Pid\n.", "byte 0: the opcode PERSID"),
-        (b"K\x01" + b"r\xff\xff\xff\x7f.", "byte 2: the memo index 2,147,483,647"),
-        (b"]r\xa0\x86\x01\0.", "byte 1: the memo index 100,000"),
-        (b"(lp0\n.", "byte 1: the opcode LIST"),
-        (pickle.dumps(ARRAY, 5), "byte 50: the opcode BYTEARRAY8"),
+        (b"ios\nsystem\n.", "byte 0: the pickle contains the opcode INST"),
+        (b"(cos\nsystem\nU\x02lso.", "byte 1: the pickle contains the object 'os system'"),
+        (b"\x80\x02\x82\x01.", "byte 2: the pickle contains the opcode EXT1"),
+        (b"Pid\n.", "byte 0: the pickle contains the opcode PERSID"),
+        (
+            b"K\x01" + b"r\xff\xff\xff\x7f.",
+            "byte 2: the pickle contains the memo index 2,147,483,647",
+        ),
+        (b"]r\xa0\x86\x01\0.", "byte 1: the pickle contains the memo index 100,000"),
+        (b"(lp0\n.", "byte 1: the pickle contains the opcode LIST"),
+        (pickle.dumps(ARRAY, 5), "byte 50: the pickle contains the opcode BYTEARRAY8"),
         (b"T\xff\xff\xff\x7fabc.", "expected 2147483647 bytes in a string4, but only 4 remain"),
         (b"\x95" + b"\xff" * 8 + b"].", "FRAME length exceeds"),
         (b"", "byte 0: .*pickle exhausted before seeing STOP"),
         (b"cnumpy\ndtype\n}b.", "__setstate__"),
         (b"cnumpy.core.multiarray\n_reconstruct\n)R}b.", "data: .*not a plain array"),
-        (b"c_codecs\nencode\nU\x01aU\x04utf8\x86R.", "another codec than latin1"),
-        (b"cnumpy\ndtype\n]K\0K\x01\x87R.", "a type without a name"),
+        (b"c_codecs\nencode\nU\x01aU\x04utf8\x86R.", "text that is not in the codec latin1"),
+        (b"cnumpy\ndtype\n]K\0K\x01\x87R.", "the type of an array has no name"),
         (b"}]K\x01s.", "unhashable"),
-        (b"\x8b\1\0\0\0\1.", "byte 0: the opcode LONG4"),
+        (b"\x8b\1\0\0\0\1.", "byte 0: the pickle contains the opcode LONG4"),
     ],
 )
 def test_what_is_no_number_text_or_array_is_refused_by_place(data, message):
@@ -97,14 +100,14 @@ def test_tuples_within_each_other_are_refused_before_they_take_forever():
     for level in range(60):
         nested += b"h" + bytes([level]) * 1 + b"h" + bytes([level]) + b"\x86q" + bytes([level + 1])
     start = time.thread_time()
-    with pytest.raises(FormatError, match="byte .*: a tuple that is used twice"):
+    with pytest.raises(FormatError, match="byte .*: the pickle uses a tuple twice"):
         read(b"}" + nested + b"K\x01s.")
     assert time.thread_time() - start < 1
 
 
 @pytest.mark.parametrize("deep", [2_000, 300_000])
 def test_a_tuple_deeper_than_the_stack_is_refused_before_it_ends_the_process(deep):
-    with pytest.raises(FormatError, match="byte 1003: more than 1,000 tuples"):
+    with pytest.raises(FormatError, match="byte 1003: the pickle contains more than 1,000 tuples"):
         read(b"}K\1" + b"\x85" * deep + b"K\1s.")
 
 

@@ -101,7 +101,7 @@ def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_pat
     files = official()
     del files[f"{FOLDER}vox1_test_wav.zip"]
     assert set(prepared(tmp_path, files).info.splits) == {"train", "validation"}
-    assert "no speaker of these splits, which are left out: test" in caplog.text
+    assert "no speaker of the splits test, so these splits are left out" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_pat
         (FILES | {WAV.replace("id10270", "id10999"): b""}, "is not a recording of VoxCeleb"),
         (FILES | {WAV.replace("/wav/", "/again/"): b""}, "same recording occurs twice"),
         (FILES | official(), "same recording occurs twice"),
-        (FILES | {WAV: wav_file(speech(1), rate=8_000)}, "8,000 Hz, 1 channels"),
+        (FILES | {WAV: wav_file(speech(1), rate=8_000)}, "8,000 Hz and 1 channels"),
         (FILES | {WAV: FILES[WAV][:300]}, "00001.wav: .* expected 400 bytes, as the header states"),
         (FILES | {f"{FOLDER}vox1_meta.csv": b"<html>"}, "line 1: '<html>', expected a header"),
     ],
@@ -203,7 +203,7 @@ GOOD = media.trial_list()
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "no lines"),
+        (b"", "the file has no lines"),
         (GOOD + b"2 a b\n", "line 5: '2 a b', expected `0|1 speaker"),
         (GOOD[:-20], "line 4: .* expected `0|1 speaker"),
         (GOOD.replace(b"1 id10270", b"0 id10270"), "line 1: .* expected 1 for these speakers"),

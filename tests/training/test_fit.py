@@ -123,7 +123,7 @@ def test_a_save_that_is_interrupted_leaves_the_checkpoint_before(tmp_path, monke
 def test_other_files_are_not_replaced_by_a_checkpoint(tmp_path):
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match="is not a checkpoint, so it is left as it is"):
+    with pytest.raises(ValueError, match="is not a checkpoint, so it was not changed"):
         train(tmp_path)
     assert (tmp_path / "checkpoint" / "notes.txt").read_text() == "mine"
 

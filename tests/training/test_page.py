@@ -70,10 +70,10 @@ def test_a_threshold_gives_the_supported_rates():
     section = page.thresholds({**card, "thresholds": [row]})
     assert (
         "The threshold for a FAR of 1 % was set with the trials of 36 people. These trials carry "
-        "as much information as 170 independent pairs of people. On another 36 people, the 95 % "
-        "confidence interval of the FAR is 0.2 to 3.1 %. 36 people are enough to set a threshold "
-        "for a FAR of 1.8 % or more. A threshold for a FAR of 0.1 % needs an estimated 134 to "
-        "6,000 people."
+        "as much information as 170 independent pairs of people. For a new group of 36 people, the "
+        "95 % confidence interval of the FAR is 0.2 to 3.1 %. With 36 people, the lowest FAR for "
+        "which a threshold can be set is 1.8 %. For a threshold at a FAR of 0.1 %, 134 people may "
+        "be enough, and 6,000 people are always enough."
     ) in section
     assert "independent pairs" not in page.thresholds(card)
     assert "use the larger estimate" not in section

@@ -1,4 +1,6 @@
-"""Tests that `People` cuts windows, selects recordings, and makes halves, and tests `folds`."""
+"""Tests that `People` cuts windows, selects recordings and divides people into halves. Also tests
+the function `folds`.
+"""
 
 import numpy as np
 import pytest

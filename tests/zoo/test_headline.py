@@ -50,7 +50,7 @@ def test_the_p_value_follows_the_difference(images_card):
         "2.4 points [2.0 to 3.0], p < 0.001",
         "-0.2 points [-0.4 to 0.1], p = 0.23",
     ]
-    assert headline.words(images_card).endswith("from a two-sided McNemar's exact test.")
+    assert headline.words(images_card).endswith("the p-value of McNemar's exact test (two-sided).")
 
 
 def test_a_method_without_a_figure_has_a_dash(card):

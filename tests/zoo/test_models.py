@@ -56,7 +56,9 @@ def test_a_name_says_paper_data_and_licence(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_of_the_zoo_has_the_figures_of_its_own_card_where_it_is_a_baseline(name):
-    """If this fails, measure the cards that list the model as a baseline again."""
+    """Tests the cards that list another model of the zoo as a baseline. If the test fails, measure
+    these cards again.
+    """
     for one in zoo.card(name)["baselines"]:
         if one["name"] in NAMES:
             known = {row["metric"]: row for row in zoo.card(one["name"])["headline"]["rows"]}
@@ -67,8 +69,8 @@ def test_a_model_of_the_zoo_has_the_figures_of_its_own_card_where_it_is_a_baseli
 
 
 def differences(about, card, place="card"):
-    """Returns the keys for which the static part of a card, with facts in braces, differs from the
-    card.
+    """Returns the keys for which the static part of a card differs from the card. Fields in braces
+    may differ.
     """
     if isinstance(about, dict):
         for key, part in about.items():
@@ -86,8 +88,8 @@ def differences(about, card, place="card"):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_says_what_stands_beside_its_recipe(name):
-    """Checks that a recipe adds only measurements, and the people and classes of a run, to
-    `about.json`.
+    """Checks what a recipe adds to `about.json`. It may add only measurements, and the people and
+    classes of a run.
     """
     about, card = recipe.about_model(name), zoo.card(name)
     assert not list(differences(about, card))
@@ -122,9 +124,8 @@ def test_the_hours_of_the_whole_zoo_are_those_of_its_cards():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_says_that_the_minutes_of_folds_are_not_counted(name):
     folds = zoo.card(name)["data"].get("test_subjects") == []
-    assert (
-        "without the models of the cross-validation" in (ROOT / name / "README.md").read_text()
-    ) == folds
+    page = (ROOT / name / "README.md").read_text()
+    assert ("does not include the models of the cross-validation" in page) == folds
 
 
 @pytest.mark.slow

@@ -33,8 +33,8 @@ def cells(text):
 
 
 def assert_says(cell, values, times=1):
-    """Checks that a cell contains the values of the file, rounded to the digits of the cell, or `–`
-    without values.
+    """Checks that a cell contains the values of the file, rounded to the digits of the cell. If the
+    file has no values, the cell must contain `–`.
     """
     values = [times * float(value) for value in values if value]
     said = NUMBER.findall(cell)

@@ -69,7 +69,7 @@ def test_what_is_no_file_is_left_before_the_model_is_looked_at(tmp_path, card, r
     (tmp_path / "roc_det.png").write_bytes(b"a picture")
     (tmp_path / "tiny" / name).mkdir(parents=True)
     (tmp_path / "tiny" / name / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=f"{name}' is a folder, so it is left as it is"):
+    with pytest.raises(ValueError, match=f"{name}' is a folder, so it was not changed"):
         publish(tmp_path / "tiny", None, card, recordings, curves=tmp_path / "roc_det.png")
     assert (tmp_path / "tiny" / name / "notes.txt").read_text() == "mine"
 
@@ -114,18 +114,19 @@ def test_the_page_has_the_content_of_the_card(tiny_zoo):
         "# tiny",
         'zoo.load("tiny")',
         "The input has at least 7 time steps at 100 Hz, as float32.",
-        "The channels are, in this order: X (g), Y (g), Z (deg/s).",
+        "The channels have this order: X (g), Y (g), Z (deg/s).",
         "65 × 6 numbers per recording. Embeddings are compared by the distance `wasserstein` with "
         "`p = 1`.",
         "| verification | 1 | – | EER | 2.1 % ± 0.3 | – | 1,260 |",
         "The score of a recording is its smallest distance to the enrolled recordings.",
         "The same threshold is used for all 72 probes of 36 people.",
         "| tiny | 0.9876 [0.9800 to 0.9900] | 4.3 % [2.1 to 6.0] | – |",
-        '**The model does not beat the method "mean step", which needs no network** (its length ',
+        '**The model does not beat the method "mean step".** This method needs no network and '
+        "uses its length ",
         "## Further figures",
         "| 3.25 | 1 % | 0.5 to 2.0 % | 90.0 % [85.0 to 95.0] | 3 | 36 | 1,260 |",
-        "A threshold set for a FAR of 1 % gave a measured FAR of 2.0 % (95 % interval: 1.0 to "
-        "3.0 %) in 600 trials between sensor.",
+        "At the threshold for a FAR of 1 %, the FAR between sensor is 2.0 % (95 % interval: 1.0 to "
+        "3.0 %, 600 trials).",
         "CC0; the weights too",
         "The model was trained on 2 people (ann, bob). Tested on 1 people (eve).",
         "- It was never trained.",
@@ -181,7 +182,7 @@ def test_the_page_of_a_classifier_has_the_content_of_its_card(published):
         "model.classify(images)]      # (count, 8, 8, 1)",
         'model.add_classes(["new"], few, [0] * len(few))',
         "model.similarity(model.embed(probes), model.embed(enrolled))",
-        "The input has 8 × 8 pixels, as float32. The channels are, in this order: gray, in [0, 1].",
+        "The input has 8 × 8 pixels, as float32. The only channel is gray. Values are in [0, 1].",
         "An embedding has 5 numbers per image. Embeddings are compared by a learned similarity "
         "with `symmetry = none`. A higher similarity means that two recordings are more similar.",
         "| protocol | n | setting | metric | value ± standard error | trials |",
@@ -209,7 +210,7 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
     text = page.render(card)
     assert "z = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in text
     assert "at least 2640 time steps at 16000 Hz, as float32." in text
-    assert "The channels are, in this order: sound, in [-1, 1]." in text
+    assert "The only channel is sound. Values are in [-1, 1]." in text
 
 
 def test_a_page_gives_the_range_of_folds_and_intervals(tiny_zoo):

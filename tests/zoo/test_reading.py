@@ -1,4 +1,4 @@
-"""Tests that a model is refused unless its file is the file that the card describes."""
+"""Tests that a model is refused if its file differs from the file that the card describes."""
 
 import json
 import zipfile
@@ -244,10 +244,18 @@ def rewritten(file, name, change):
         ("config.json", lambda old: b"[3]", "KerasSaveable"),
         ("config.json", lambda old: old.replace(b'"filters"', b'"filtres"'), "'filters'"),
         ("config.json", lambda old: old.replace(b'"filters": 3', b'"filters": 4'), "shape"),
-        ("config.json", lambda old: b"{" + b" " * 2**25 + b"}", "config.json inside it would take"),
+        (
+            "config.json",
+            lambda old: b"{" + b" " * 2**25 + b"}",
+            "config.json of the zip file would take",
+        ),
         ("model.weights.h5", lambda old: None, "lacks model.weights.h5"),
-        ("model.weights.h5", lambda old: b"hello", "weights.h5 inside it is damaged"),
-        ("model.weights.h5", lambda old: old[: len(old) // 2], "weights.h5 inside it is damaged"),
+        ("model.weights.h5", lambda old: b"hello", "weights.h5 of the zip file is damaged"),
+        (
+            "model.weights.h5",
+            lambda old: old[: len(old) // 2],
+            "weights.h5 of the zip file is damaged",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Skipping nested container")  # Keras's, before it raises

@@ -192,7 +192,9 @@ def test_curves_are_linear_between_knots_and_guarded_where_knots_meet():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_positions_found_by_numpy_hold_the_order_statistics(rng, dtype):
-    """Tests also more values than one thread sorts, with ties, negative numbers and zeros."""
+    """Tests arrays with ties, negative numbers and zeros. One array has so many values that several
+    threads sort them.
+    """
     for filters, steps in ((3, 7), (5, 30_000)):
         x = np.round(rng.normal(size=(2, filters, steps)), 2).astype(dtype)
         x[0, 0, :3] = [-0.0, np.finfo(dtype).max, -np.finfo(dtype).max]

@@ -72,8 +72,10 @@ def test_identical_embeddings_have_parts_of_zero(p):
 @pytest.mark.slow
 @given(seed=st.integers(0, 1000))
 def test_a_part_says_what_the_distance_falls_by_when_the_step_is_taken_out(seed):
-    """The statement holds to first order. If one of the outermost steps is removed, the ends move
-    and the distance changes more."""
+    """The part of a time step says how much the distance falls if this step is removed, to first
+    order. The test removes none of the outermost steps. If an outermost step is removed, the ends
+    of the quantile function move, and the distance changes more.
+    """
     rng = np.random.default_rng(seed)
     steps, knots = 400, np.linspace(0, 1, 401)
     values = np.sort(rng.normal(size=steps))

@@ -155,7 +155,9 @@ def test_blocks_change_neither_values_nor_gradients(rng, p, max_bytes):
 
 @pytest.fixture
 def fused(monkeypatch):
-    """Makes distances with p = 1 use one pass over memory for sets of any size."""
+    """Selects the implementation that computes distances with p = 1 in one pass over memory, for
+    sets of any size.
+    """
     made = mock.Mock(wraps=wasserstein.pairwise_1)
     monkeypatch.setattr(wasserstein, "pairwise_1", made)
     monkeypatch.setattr(wasserstein, "FUSED_FROM", 0)

@@ -1,4 +1,4 @@
-"""Tests that lagged correlations equal loops over pairs of steps."""
+"""Compares lagged correlations with slow loops over pairs of steps."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def numpy(tensors):
 
 
 def by_loops(x, mask, lags=LAGS, ridge=RIDGE):
-    """Computes the definition for one signal with loops."""
+    """Computes the standard deviations and the correlations of one signal with slow loops."""
     steps = np.flatnonzero(mask)
     gap = x - x[steps].mean(axis=0)
     stddev = np.sqrt((gap[steps] ** 2).mean(axis=0) + ridge)

@@ -30,7 +30,9 @@ def test_golden_estimators(estimator, dtype):
 
 @pytest.mark.parametrize("estimator", ["oas", "ledoit_wolf"])
 def test_golden_shrinkage_is_the_share_of_the_round_matrix(estimator):
-    """The expected shrinkage of OAS is that of scikit-learn and pyRiemann, not that of Chen2010."""
+    """For OAS, the expected value is the shrinkage of scikit-learn and pyRiemann, which differs
+    from the shrinkage in Chen2010.
+    """
     inputs, expected, _, _ = matrices.example("covariance", "float64")
     x, mask = inputs["x"][None], inputs["mask"][None]
     sample, result = (np.asarray(covariance(item)(x, mask))[0] for item in ("sample", estimator))

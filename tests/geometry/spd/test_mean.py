@@ -21,8 +21,9 @@ log_euclidean_mean = matrices.quick(spd.log_euclidean_mean)
 
 @pytest.fixture(scope="module")
 def geomstats():
-    """Returns geomstats's affine-invariant and log-Euclidean metrics of 4 x 4 matrices, and its
-    mean."""
+    """Returns the affine-invariant and the log-Euclidean metric of geomstats for 4 x 4 matrices,
+    and the Fréchet mean of geomstats.
+    """
     os.environ["GEOMSTATS_BACKEND"] = "numpy"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # from the imports of geomstats
@@ -72,7 +73,9 @@ def test_golden_norms_of_plain_steps_bound_the_distance_still_to_go():
 def test_a_mean_that_stops_early_tells_its_error_which_falls_faster_than_of_plain_steps():
     inputs, expected, _, _ = matrices.example("karcher_mean", "float64")
     for steps, plain in enumerate(expected["norm_of_step"]):
-        with pytest.warns(RuntimeWarning, match=f"stopped after {steps} steps within") as told:
+        with pytest.warns(
+            RuntimeWarning, match=f"stopped after {steps} steps. Its result is within"
+        ) as told:
             early = spd.karcher_mean(inputs["x"], max_steps=steps)
         norm = float(re.search("within (.*?) of the mean", str(told[0].message))[1])
         assert float(spd.affine_invariant(early, np.asarray(expected["mean"]))) <= norm * 1.001
@@ -167,8 +170,9 @@ def test_the_mean_of_one_matrix_and_of_equal_ones_is_that_matrix(rng):
 
 @pytest.mark.parametrize("count, n, spread", [(4, 3, 3), (30, 20, 4), (4, 20, 5)])
 def test_far_matrices_converge_in_few_steps(rng, count, n, spread):
-    """An iteration with full steps that are halved when the norm grows took 78, 215 and 32
-    steps."""
+    """An earlier iteration took full steps, and halved the step when the norm grew. For the
+    matrices of this test, the earlier iteration needed 78, 215 and 32 steps.
+    """
     x = matrices.spd(rng, count, n, spread=spread)
     whitener = np.linalg.inv(np.linalg.cholesky(spd.karcher_mean(x, max_steps=20)))
     tangent = matrices.by_eigh(np.log, whitener @ x @ whitener.T).mean(axis=0)
@@ -178,7 +182,9 @@ def test_far_matrices_converge_in_few_steps(rng, count, n, spread):
 def test_the_farthest_matrices_give_a_finite_mean_and_the_error_left(rng):
     spectra = 10.0 ** np.array([[5, 0, -5], [-5, 5, 0], [0, -5, 5]])
     x = np.stack([matrices.with_spectrum(rng, spectrum) for spectrum in spectra])
-    with pytest.warns(RuntimeWarning, match="after 50 steps within[^$]*Rectify badly conditioned"):
+    with pytest.warns(
+        RuntimeWarning, match="after 50 steps. Its result is within[^$]*Rectify badly conditioned"
+    ):
         assert np.isfinite(spd.karcher_mean(x)).all()
 
 

@@ -41,8 +41,10 @@ WORST = 5  # allowed factor on the error of a typical matrix; it was 3.5 in 300 
 
 @functools.cache
 def quick(name, *arguments):
-    """Returns a function of the polynomial solver, with epsilon if it has this argument. The
-    function is not compiled, because `jax.jit` would cost the logarithm two digits."""
+    """Returns the function `name` of the polynomial solver. For a function that has the argument
+    epsilon, `arguments` contains epsilon. The function is not compiled, because `jax.jit` would
+    cost the logarithm two digits.
+    """
     function = getattr(spd_polynomial, name)
     return lambda x: function(x, *arguments)
 
@@ -129,8 +131,9 @@ def test_logarithms_do_not_depend_on_the_unit(rng, scale):
 
 
 def test_a_matrix_with_an_eigenvalue_of_the_whole_norm_does_not_blow_up(rng):
-    """Errors grow beyond the upper end of the interval. Without a margin above the interval, one in
-    some thousand matrices had an error 40 times as large."""
+    """Errors grow if eigenvalues are above the upper end of the interval. Without a margin above
+    the interval, one in some thousand matrices had an error 40 times as large.
+    """
     x = float32(rng, np.r_[1.0, np.zeros(7)], 2000)
     result = np.asarray(quick("rectify", EPSILON)(x))
     expected = matrices.by_eigh(lambda v: np.maximum(v, EPSILON), x)
@@ -238,7 +241,9 @@ def test_a_file_holds_builtin_operators_only_and_the_same_numbers(rng, tmp_path)
 
 @pytest.mark.parametrize("low", [1e-3, 0.1, 0.5, 0.9])
 def test_the_error_of_the_best_quintic_alternates_at_four_points(low):
-    """By Chebyshev's theorem, no odd quintic is then nearer to 1 on the interval."""
+    """By Chebyshev's theorem, an odd quintic with such an error is the best one: no other odd
+    quintic is nearer to 1 on the interval.
+    """
     a, b, c = polynomials._best_quintic(low, 1.0)
     x = np.linspace(low, 1, 200_001)
     error = 1 - x * (a + x**2 * (b + x**2 * c))

@@ -58,7 +58,7 @@ def small_training(out, people=4, **options):
 
 @pytest.fixture
 def with_small_network(monkeypatch):
-    """Replaces the methods for sequences by a small network and the fastest closed-form method."""
+    """Reduces the methods for sequences to the fastest closed-form method and a small network."""
     of_sequences = sequences.methods
     monkeypatch.setitem(
         kinds._METHODS,
@@ -69,7 +69,9 @@ def with_small_network(monkeypatch):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """Returns the result of `train` for six people without a network. One recording is flat."""
+    """Returns the result of `train` for six people, with closed-form methods only. One recording is
+    flat.
+    """
     recordings, people = recordings_of(6)
     recordings.append(np.zeros((STEPS, 3)))
     return training.train(

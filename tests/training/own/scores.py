@@ -20,11 +20,11 @@ def scored(name, gaps, apart=None, seed=0, learner=None):
 
     Args:
         name: Name of the method.
-        gaps: Distance between imposter scores and genuine scores, for each group.
-        apart: The same distance for models that were trained without two groups, by the indices of
-            the measured group and of the second group.
+        gaps: Difference between imposter scores and genuine scores, for each group.
+        apart: The same difference for models that were trained without two groups. The keys are the
+            indices of the measured group and of the second group.
         seed: Seed of the scores.
-        learner: `learner` of the method. If given, the method counts as a network.
+        learner: `learner` of the method. A method that has a `learner` counts as a network.
     """
     rng = np.random.default_rng(seed)
 

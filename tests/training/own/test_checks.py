@@ -31,7 +31,7 @@ def test_copies_are_left_out():
     recordings[2], recordings[6] = recordings[1].copy(), np.round(recordings[3], 5)
     found, names, _, refused = accepted(recordings, people)
     assert refused["file 2"] == "it is the same as file 1"
-    assert "of another person, so its owner is unknown" in refused["file 3"]
+    assert "of another person, so its person is unknown" in refused["file 3"]
     assert refused["file 6"] == "it is the same as file 3"
     assert names == ["file 0", "file 1", "file 4", "file 5", "file 7"]
 

@@ -48,7 +48,9 @@ def test_the_method_of_a_group_is_best_by_models_without_it():
 
 
 def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
-    """Without group 0, the network has figures on groups 1 and 3 only, and is better there."""
+    """If group 0 is left out, the network has figures for groups 1 and 3 only. On these two groups,
+    the network is better than the closed-form method.
+    """
     pairs = itertools.permutations(range(4), 2)
     closed = scored("lda", (1,) * 4, {(i, j): 2 - i % 2 for i, j in pairs})
     ring = [each for pair in cross_validation.nested_pairs(4, True) for each in (pair, pair[::-1])]
@@ -105,7 +107,9 @@ def test_a_slow_closed_form_uses_two_pairs_per_group(seconds, pairs):
 
 
 def test_a_shared_model_embeds_each_window_once(monkeypatch):
-    """The groups share the encoder of voices. A model per group would give the same figures."""
+    """All groups of people share one voice encoder. If each group had its own encoder, the figures
+    would be the same.
+    """
     signals, subjects = recordings_of(6)
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     groups, embedded = cross_validation.split_into_groups(SMALL, people), []

@@ -33,8 +33,8 @@ def test_a_carried_threshold_keeps_its_rate_on_unseen_people():
 def test_a_threshold_is_measured_on_unseen_people():
     """Models that were trained on the measured group would set a threshold that is too lax.
 
-    These models give too large distances between people of the group, so imposters would be
-    accepted.
+    The distances of these models between people of the group are too large, so a threshold set with
+    them accepts imposters.
     """
     pairs = list(itertools.permutations(range(9), 2))
     chosen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 1.5))] * 9

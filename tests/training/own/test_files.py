@@ -53,7 +53,7 @@ def test_files_that_differ_from_most_files_are_listed(walks):
 def test_channels_and_rate_can_be_given(walks):
     found = files.read(walks, channels=["z", "x"], rate_hz=20)
     assert found.channels == ("z", "x") and found.recordings[0].shape == (120, 2)
-    assert "40 Hz by its times" in found.refused["person 0/day 1/fast.csv"]
+    assert "40 Hz according to its times" in found.refused["person 0/day 1/fast.csv"]
     with pytest.raises(ValueError, match="No recording of .* can be read. .*no column 'w'"):
         files.read(walks, channels=["w"])
 
@@ -62,14 +62,16 @@ def test_an_unknown_rate_is_an_error(tmp_path):
     folder = tmp_path / "ann"
     folder.mkdir()
     np.save(folder / "walk.npy", np.ones((9, 2)))
-    with pytest.raises(ValueError, match="and all other files have no rate"):
+    with pytest.raises(ValueError, match="No file states its rate"):
         files.read(tmp_path)
     assert files.read(tmp_path, rate_hz=50).channels == ("1", "2")
 
 
 @pytest.fixture
 def calls(tmp_path):
-    """Writes voices of two people in one session, and one file per person at twice the rate."""
+    """Writes voices of two people in one session. One file of each person has twice the sample rate
+    of the other files.
+    """
     folder = tmp_path / "calls"
     for i, (voice, person) in enumerate(zip(*voices(2), strict=True)):
         place = folder / person / "monday"
@@ -116,7 +118,9 @@ def logged(path, recording, clock, rate_hz=20, extra=(), name="ticks"):
 
 @pytest.mark.parametrize("name", ["ticks", "clock reading"])
 def test_all_files_have_the_same_channels(tmp_path, name):
-    """A clock that restarts in one file is not a channel, nor is a column of one value per file."""
+    """Some columns must not become channels: a clock that restarts in one file, and a column with
+    one constant value per file.
+    """
     recordings, people = recordings_of(3)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
         clock = 100 * i + np.arange(len(recording))
@@ -239,7 +243,7 @@ def test_the_column_of_times_can_be_given(tmp_path):
         path = tmp_path / person / f"{i}.csv"
         write(path, recording, header="foo,x,y,z")
         path.write_text(path.read_text().replace("time_s", "foo"))
-    with pytest.raises(ValueError, match="have no rate"):
+    with pytest.raises(ValueError, match="No file states its rate"):
         files.read(tmp_path)
     assert files.read(tmp_path, time="foo").rate_hz == 20
     assert files.read(tmp_path, time="foo", time_unit="ms").rate_hz == 20_000

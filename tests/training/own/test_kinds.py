@@ -1,4 +1,5 @@
-"""Tests that each kind of recordings has methods, which recognize simulated people.
+"""Tests that each kind of recordings has methods, and that these methods recognize simulated
+people.
 
 Closed-form methods must separate simulated people, and networks must train for one step.
 """
@@ -36,7 +37,9 @@ def of_kind(kind):
 
 
 def voices(people, seed=0):
-    """Returns noise that alternates between two filters per person, which imitate two vowels."""
+    """Returns noise that imitates two vowels of each person. The noise alternates between two
+    filters.
+    """
     rng = np.random.default_rng(seed)
     signals, subjects = [], []
     for person in range(people):

@@ -147,7 +147,9 @@ def test_reduced_steps_continue_from_the_checkpoint_and_end_the_decay(tmp_path, 
 
 @pytest.mark.slow
 def test_a_training_of_other_methods_is_not_resumed(train, fit, monkeypatch):
-    """This happens if the voice encoder of the zoo is removed before the training is resumed."""
+    """The methods can change, for example if the voice encoder of the zoo is removed before the
+    training is resumed.
+    """
     of_sequences = [conftest.sequences.as_recorded(), conftest.NETWORK]
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences)
     fit.stop_at = "fold_2"

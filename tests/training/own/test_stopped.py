@@ -41,7 +41,9 @@ conftest.small_training(sys.argv[1], people=6, steps=4)
 
 @pytest.mark.slow
 def test_a_killed_training_resumes_to_the_same_model(tmp_path, monkeypatch):
-    """The process is killed after nine epochs, in the training without groups 1 and 3."""
+    """The process is killed after nine epochs, while it trains a model without the people of groups
+    1 and 3.
+    """
     out, root = tmp_path / "killed" / "phone", pathlib.Path(__file__).parents[3]
     found = subprocess.run(
         [sys.executable, "-c", KILLED, str(out)],

@@ -1,4 +1,6 @@
-"""Tests that kind, window length, enrolled recordings, probes and gravity are found correctly."""
+"""Tests that `train` correctly determines the kind of recordings, the window length, the enrolled
+recordings, the probes, and whether the recordings contain gravity.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests that `train` writes a model into a folder like those of the zoo."""
+"""Tests that `train` writes a model into a folder with the same files as the folders of the zoo."""
 
 import json
 import shutil
@@ -53,8 +53,8 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
 @pytest.mark.slow
 def test_the_headline_says_how_its_methods_were_chosen(made, train):
     page = (made.folder / "README.md").read_text()
-    assert "by models that were not trained on people of that group" in made.card["choice"]
-    assert made.card["choice"] in page and "looks better than it is" in page
+    assert "by models that were not trained on people of the group" in made.card["choice"]
+    assert made.card["choice"] in page and "is too optimistic" in page
     few = train(people=4, name_people=True)
     assert "by a model that was trained on people of the first group" in few.card["choice"]
     page = (few.folder / "README.md").read_text()
@@ -70,8 +70,8 @@ def test_a_gallery_refuses_unfit_recordings_with_a_reason(made, tmp_path):
     with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
         found = gallery.enroll("ann", [recordings[0], flat, loose])
     assert found.kept == (0,)
-    assert "channel y is flat: it stands at 0.5" in found.refused[1]
-    assert "channel z is stuck from step 40 on for 79 steps" in found.refused[2]
+    assert "channel y is flat: its value is always 0.5" in found.refused[1]
+    assert "channel z is stuck: its value repeats for 79 steps from step 40" in found.refused[2]
 
 
 def test_unfit_recordings_are_not_used_for_decisions(made, tmp_path):
@@ -236,7 +236,7 @@ def test_a_model_is_replaced_only_when_asked(train):
 def test_no_model_is_made_if_one_person_remains(train, tmp_path):
     """In the first case, three of four people have only flat recordings.
 
-    In the second case, nearly all recordings are flat.
+    Then the test trains on recordings that are nearly all flat.
     """
     recordings, owners = recordings_of(4)
     flat = [one if i < 4 else np.zeros((STEPS, 3)) for i, one in enumerate(recordings)]
@@ -256,7 +256,7 @@ def test_no_model_is_made_if_one_person_remains(train, tmp_path):
         ({"minutes": float("nan")}, "`minutes` is nan, .*positive number"),
         ({"steps": -1}, "`steps` must be at least 0"),
         ({"window": "long"}, "`window` is 'long', .*positive number of seconds"),
-        ({"window": 0.1}, "needs at least 8 steps"),
+        ({"window": 0.1}, "at least 8 steps are needed"),
         ({"window": 60.0}, "a window, which has 1,200"),
         ({"channels": ("x", "x", "y")}, "each channel once"),
         ({"units": ("g", "g")}, "`units` has length 2, .* 3 channels"),
