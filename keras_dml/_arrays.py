@@ -1,8 +1,8 @@
 """Checks that arguments are real numbers. The checks run before NumPy converts the arguments.
 
 `numpy.asarray` drops the mask of a masked array and the imaginary part of complex numbers (with at
-most a warning), and converts text and dates to numbers. Without these checks, the library would
-compute embeddings and error rates from values that differ from the caller's values.
+most a warning), and converts text and dates to numbers. Without the checks, the library would
+compute embeddings and error rates from changed values.
 """
 
 import math
@@ -12,12 +12,12 @@ import operator
 import numpy as np
 
 _ADVICE = {
-    "c": "Take its magnitude, or give real and imaginary part as two channels.",
+    "c": "Give the magnitudes, or the real and the imaginary parts as two channels.",
     "M": "Count seconds from a start: `(times - times[0]) / np.timedelta64(1, 's')`.",
     "m": "Divide by a unit: `spans / np.timedelta64(1, 's')`.",
     "O": "Give arrays of one shape; `[len(row) for row in rows]` shows which row differs.",
-    "S": 'Read text as numbers first: `np.char.decode(values).astype("float32")`.',
-    "U": 'Read text as numbers first: `values.astype("float32")`.',
+    "S": 'Convert the text to numbers first: `np.char.decode(values).astype("float32")`.',
+    "U": 'Convert the text to numbers first: `values.astype("float32")`.',
     "V": "Take the fields as columns: `numpy.lib.recfunctions.structured_to_unstructured(values)`.",
 }
 
@@ -36,7 +36,7 @@ def real(name, values, dtype=None):
 
     Raises:
         TypeError: If the values are masked, complex, text, dates, time spans, structured, or rows
-            of different lengths. The message names the index of the first masked value.
+            of different lengths. The error message contains the index of the first masked value.
     """
     refuse_masked(name, values)
     try:
@@ -72,16 +72,16 @@ def finite(name, values):
     Raises:
         TypeError: If the values are not real numbers, for example because they are masked or
             complex.
-        ValueError: If a value is NaN, or infinite in float32. The message names the first row with
-            an invalid value.
+        ValueError: If a value is NaN, or infinite in float32. The error message contains the first
+            row with an invalid value.
     """
     array = real(name, values)
     if array.size and not _in_float32(array.min(), array.max()):
         rows = array.reshape(len(array), -1) if array.ndim else array[None]
         bad = [i for i, row in enumerate(rows) if not _in_float32(row.min(), row.max())]
         raise ValueError(
-            f"{name} holds NaN or infinity, first in row {bad[0]}, in {len(bad)} of {len(rows)} "
-            "rows. Leave these rows out."
+            f"{name} holds NaN or infinity, first in row {bad[0]}. In total, {len(bad)} of "
+            f"{len(rows)} rows hold such values. Leave these rows out."
         )
     return array
 
@@ -129,7 +129,7 @@ def number(name, value, least=-math.inf):
 
 
 def positive(name, value):
-    """Converts a finite number above 0 of any type to `float`.
+    """Converts a finite positive number of any type to `float`.
 
     Args:
         name: Name of the argument in error messages.

@@ -72,11 +72,11 @@ def copies(recordings):
 
 def alike(embeddings, references):
     """Finds pairs of embeddings that are equal within `TOLERANCE`. Embeddings of the same recording
-    differ by less than this tolerance. Embeddings of different recordings differ by more than this
-    tolerance.
+    differ by less than `TOLERANCE`. Embeddings of different recordings differ by more than
+    `TOLERANCE`.
 
-    The tolerance is relative to the largest number along the last axis. The same tolerance
-    therefore suits channels in any unit, and the knots in a quantile embedding.
+    The tolerance is relative to the largest number along the last axis. The tolerance is therefore
+    suitable for channels in any unit, and for the knots in a quantile embedding.
 
     Args:
         embeddings: Embeddings, shape `(count, ...)`.
@@ -104,7 +104,7 @@ def alike(embeddings, references):
 
 
 def _limits(embeddings):
-    """Computes the largest allowed difference for each row along the last axis, shape
+    """Computes the largest allowed difference for each row of an embedding, shape
     `(count, rows)`."""
     largest = np.abs(embeddings).max(axis=-1)
     return TOLERANCE * largest.reshape(len(largest), int(np.prod(largest.shape[1:])))

@@ -1,5 +1,5 @@
 """Provides error messages that store the names of arguments and functions. Python and the command
-line spell these names differently.
+line spell the names of arguments and functions differently.
 """
 
 import string
@@ -20,11 +20,11 @@ def printable(text: object) -> str:
 class Message(str):
     """Text for users that stores the names of the arguments and functions that it mentions.
 
-    If `values` contains no value for a field of the template, the field is a name: `{far}` names an
-    argument, `{replace=True}` names an argument with its value, and `{calibrate()}` names a
-    function. In the text of the message, names are spelled as in Python, in backticks. `spelled`
-    returns the text with the spelling of another interface, such as `--far` for the command line.
-    Errors, warnings and notes accept a `Message` instead of a string.
+    A field of the template is a name if `values` contains no value for the field. For example,
+    `{far}` names an argument, `{replace=True}` names an argument with its value, and
+    `{calibrate()}` names a function. In the text of the message, names are spelled as in Python, in
+    backticks. `spelled` returns the text with the spelling of another interface, such as `--far`
+    for the command line. Errors, warnings and notes accept a `Message` instead of a string.
 
     >>> message = Message("{far} is {value}; a rate between 0 and 1 is expected.", value=2)
     >>> message
@@ -35,7 +35,7 @@ class Message(str):
     Args:
         template: Text of the message, with fields in braces as in `str.format`.
         values: Values that replace fields of the template. If a value is a `Message` or an error,
-            the new message also stores the names in this value.
+            its names are also stored in the new message.
     """
 
     _parts: tuple[str, ...]  # `_Name`s, and texts between them
@@ -76,7 +76,8 @@ class Message(str):
         )
 
     def replace(self, old: str, new: str, count: int = -1, /) -> "Message":
-        """Replaces a text in the same way as `str.replace`, but leaves names unchanged."""
+        """Replaces a text as `str.replace` does. The names that the message stores do not
+        change."""
         parts = []
         for part in self._parts:
             if not isinstance(part, _Name):
@@ -118,8 +119,8 @@ def name(argument: str, in_python: str | None = None) -> Message:
     Args:
         argument: Name of the argument or function, such as `"far"`.
         in_python: Text that Python prints for the name. By default, Python prints the name in
-            backticks. A text that some interfaces must omit, such as scores, can also be stored as
-            a name.
+            backticks. A message can also store another text, such as scores, as a name, so that
+            some interfaces can omit the text.
     """
     return _from_parts([_Name(argument, in_python)])
 

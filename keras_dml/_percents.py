@@ -14,6 +14,7 @@ def interval(bounds):
 
 
 def _number(fraction):
-    """Formats a fraction in percent with two significant digits. 100 % has three digits."""
+    """Formats a fraction in percent with two significant digits, or as 100 if it rounds to 100
+    %."""
     percent = 100 * fraction
     return f"{percent:.2g}" if percent < 99.5 else f"{percent:.0f}"

@@ -62,8 +62,9 @@ class Contract:
         units = _texts("units", [units] * len(channels) if isinstance(units, str) else units)
         if len(units) != len(channels):
             raise ValueError(
-                f"`units` must have one entry per channel, {len(channels)}. Received {len(units)}. "
-                "A single text is the unit of all channels."
+                f"`units` must have one entry for each of the {len(channels)} channels. Received "
+                f"{len(units)} entries. If all channels have the same unit, pass the unit as a "
+                "single text."
             )
         checked = {
             "channels": channels,
@@ -86,7 +87,8 @@ class Contract:
             recordings: Arrays of shape `(time, channels)`, in the units of the contract.
 
         Raises:
-            ValueError: If the list is empty, or a recording has another number of channels.
+            ValueError: If the list is empty, or if the number of channels of a recording differs
+                from the contract.
         """
         shapes = [np.shape(recording) for recording in recordings]
         if not shapes or any(len(s) != 2 or s[1] != len(self.channels) for s in shapes):
@@ -151,8 +153,8 @@ class Contract:
         recordings.
 
         For each channel, the standard deviation is divided by the nearest value in the training
-        range. The ratio of a recording is the median of these quotients over all channels with the
-        same unit. The method warns if the median ratio over all recordings is too large or too
+        range. The median of these quotients over all channels with the same unit is the ratio of
+        the recording. The method warns if the median ratio over all recordings is too large or too
         small.
 
         Args:
@@ -172,18 +174,19 @@ class Contract:
     def _warn(self, unit, columns, stddev, ratio):
         ranges = np.median(np.array(self.stddev_range)[columns], axis=0)
         names = _abbreviated([self.channels[i] for i in columns])
-        cause = "Either nothing moves in them, or" if ratio < 1 else "Perhaps"
+        cause = "Either nothing moves in these channels, or" if ratio < 1 else "Perhaps"
         if unit == "1":
-            unit, advice = "", "their scale differs. Scale them as in training"
+            unit, advice = "", "their scale differs. Scale the channels as in training"
         else:
             unit = f" {unit}"
             advice = (
-                f"their unit is not{unit}. Convert them: 1 g is 9.81 m/s^2, 1 rad/s is 57.3 deg/s"
+                f"their unit is not{unit}. Convert the values: 1 g is 9.81 m/s^2, 1 rad/s is "
+                "57.3 deg/s"
             )
         warnings.warn(
-            f"Most recordings have another magnitude than those of training in {names}. Their "
-            f"standard deviation is {stddev:.3g}, but recordings in training had {ranges[0]:.3g} "
-            f"to {ranges[1]:.3g}{unit}. {cause} {advice}.",
+            f"In the channels {names}, most recordings have another magnitude than the training "
+            f"recordings. Their standard deviation is {stddev:.3g}, but the training recordings "
+            f"had {ranges[0]:.3g} to {ranges[1]:.3g}{unit}. {cause} {advice}.",
             UserWarning,
             stacklevel=6,
         )
@@ -217,7 +220,8 @@ def _texts(name, values):
     texts = () if isinstance(values, str) else tuple(values)
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise ValueError(
-            f"`{name}` must be a list of texts that are not empty. Received {values!r}."
+            f"`{name}` must be a list of one or more texts. No text may be empty. "
+            f"Received {values!r}."
         )
     return texts
 

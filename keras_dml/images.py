@@ -9,8 +9,8 @@ IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, RGB with transparency
 
 
 def are_images(shape: tuple[int | None, ...]) -> bool:
-    """Returns True if inputs with this shape are images with values from 0 to 1. The shape has no
-    batch axis."""
+    """Returns True if inputs of the given shape are images with values from 0 to 1. The shape has
+    no batch axis."""
     return len(shape) == 3 and shape[-1] in IMAGE_CHANNELS
 
 
@@ -25,8 +25,9 @@ def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
         shape: Required shape `(height, width, channels)`. An entry None stands for any size.
 
     Raises:
-        ValueError: If an image has another size, a dtype that is not float, or values outside [0,
-            1], or if a feature map is not finite. The message names the index of the input.
+        ValueError: If an image has another size, if its dtype is not float, if it holds values
+            outside [0, 1], or if a feature map is not finite. The error message contains the index
+            of the input.
     """
     if isinstance(images, np.ndarray) and _all_fit(real("`x`", images), shape):
         return
@@ -36,7 +37,7 @@ def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
             raise ValueError(
                 f"Image {i} must have shape ({', '.join(map(str, shape))}). Received shape "
                 f"{image.shape}. Resize the image, for example by `keras.ops.image.resize`. Pass a "
-                "single image as a list of one."
+                "single image as a list with one element."
             )
         if not are_images(shape):
             if not np.isfinite(image).all():

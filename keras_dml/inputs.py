@@ -29,8 +29,8 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
 
     Raises:
         TypeError: If `model` is not a `keras.Model`.
-        ValueError: If the model is not built, has several inputs, or has an input of an unsupported
-            rank.
+        ValueError: If the model is not built, if it has several inputs, or if the rank of its input
+            is not supported.
     """
     model = encoder(model)
     shape = _input_shape(model)
@@ -39,15 +39,16 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
     if len(shape) != 2:
         raise ValueError(
             f"The model {model.name!r} takes arrays of shape (batch, "
-            f"{', '.join(map(str, shape))}). Recordings must have shape (batch, time, "
-            "channels), matrices (batch, n, n) and images (batch, height, width, channels)."
+            f"{', '.join(map(str, shape))}). Expected a model of recordings, shape (batch, time, "
+            "channels), of matrices, shape (batch, n, n), or of images, shape (batch, height, "
+            "width, channels)."
         )
     return Matrices(model) if _begins_with_matrices(model) else Signals(model)
 
 
 def encoder(model: keras.Model) -> keras.Model:
-    """Returns the part of a model that computes embeddings. For a classifier or a trainer, this
-    part is its encoder. For all other models, this part is the model itself.
+    """Returns the part of a model that computes embeddings: the encoder of a classifier or a
+    trainer, or any other model unchanged.
     """
     return getattr(model, "encoder", model)
 
@@ -57,7 +58,7 @@ def declare(model: keras.Model, contract: Contract) -> None:
     from the model's card, for example.
 
     Args:
-        model: `keras.Model` whose contract is set.
+        model: `keras.Model` that gets the contract.
         contract: `keras_dml.contract.Contract`.
     """
     _DECLARED[model] = contract
@@ -71,7 +72,7 @@ class _Input:
         shape: Shape of one input. An entry None stands for any size.
         name: Name of one input in error messages.
         axes: Text for the shape of one input in error messages.
-        arguments: Names of the arguments with which exported functions receive a batch.
+        arguments: Names of the arguments that exported functions take for a batch.
         contract: `keras_dml.contract.Contract`, or None if neither a layer nor a card has a
             contract.
         ignores_zeros: Whether a layer removes zeros, so that padding does not change embeddings.
@@ -102,8 +103,8 @@ class _Input:
 
         Raises:
             TypeError: If an input does not hold real numbers.
-            ValueError: If the list is empty, or the model does not accept an input. The message
-                names the index of the input.
+            ValueError: If the list is empty, or if the model does not accept an input. The error
+                message contains the index of the input.
         """
         recordings = _as_list(recordings)
         if not recordings:
@@ -118,7 +119,7 @@ class _Input:
         """Checks that a sampling rate equals the rate of the model.
 
         Raises:
-            ValueError: If the two rates differ, or the model has no rate.
+            ValueError: If the two rates differ, or if the model has no rate.
         """
         if self.contract is not None and self.contract.rate_hz is not None:
             self.contract.check_rate(rate_hz)
@@ -140,15 +141,11 @@ class _Input:
             )
 
     def single(self, array: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns a dictionary of arguments with which an exported function computes a batch of one
-        input.
-        """
+        """Returns the arguments of an exported function for a batch of one input."""
         return self.batch([array])
 
     def batch(self, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
-        """Returns a dictionary of arguments with which an exported function computes a batch of
-        inputs.
-        """
+        """Returns the arguments of an exported function for a batch of inputs."""
         (name,) = self.arguments
         return {name: np.stack(arrays).astype(np.float32)}
 
@@ -182,7 +179,7 @@ class Signals(_Input):
         if signal.ndim != 2:
             raise ValueError(
                 f"Recording {i} must have shape (time, channels). Received shape {signal.shape}. "
-                "Pass a single recording as a list of one."
+                "Pass a single recording as a list with one element."
             )
         if signal.shape[1] != channels:
             expected = f"{channels}. The model's card lists the channels in order."
@@ -211,8 +208,7 @@ class Signals(_Input):
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
 
     def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:
-        """Returns a dictionary of arguments with which an exported function computes recordings of
-        different lengths.
+        """Returns the arguments of an exported function for recordings of different lengths.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
@@ -244,8 +240,8 @@ class Matrices(_Input):
             if matrix.shape != (n, n):
                 raise ValueError(
                     f"Matrix {i} must have shape ({n}, {n}). Received shape {matrix.shape}. "
-                    "Pass a single matrix as a list of one. The model's card names the channels in "
-                    "order."
+                    "Pass a single matrix as a list with one element. The model's card names the "
+                    "channels in order."
                 )
             if not np.isfinite(matrix).all():
                 row, column = np.argwhere(~np.isfinite(matrix))[0]

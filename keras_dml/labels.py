@@ -50,9 +50,9 @@ def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.nd
         classes: Number of classes.
 
     Raises:
-        TypeError: If the labels are neither numbers nor names, as in `numeric_labels`.
-        ValueError: If the labels have another shape, or a label is not a class id. The message
-            names the invalid label.
+        TypeError: If the labels are neither numbers nor names (see `numeric_labels`).
+        ValueError: If the labels have another shape, or if a label is not a class id. The error
+            message contains the invalid label.
     """
     names = _are_names(labels)  # names raise the error below, which states the number of classes
     labels = column_of(np.asarray(labels if names else numeric_labels(labels)))

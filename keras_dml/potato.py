@@ -1,5 +1,5 @@
-"""Provides the Riemannian potato, an outlier detector that finds artifacts in the windows of a
-recording while the recording is made.
+"""Provides the Riemannian potato, an outlier detector for artifacts. During a recording, the
+detector can check each new window of the recording.
 
 The detector uses NumPy in float64. `keras_dml.export.potato` writes a fitted potato as a
 SavedModel.
@@ -41,9 +41,9 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     for inliers. `fit` and all scores give the same results as pyRiemann's `Potato`, also with
     labels and weights, if two conditions hold. First, distances must be above 1e-12. Second, the
     standard deviation must be above 1e-6 (for the scale `"geometric"`) or 1e-12 (for
-    `"arithmetic"`). Distances and standard deviations below these limits are rounding errors in
-    float64. `Potato` raises values below a limit to the limit, so that equal matrices have a finite
-    score.
+    `"arithmetic"`). Distances and standard deviations below the limits are rounding errors in
+    float64. `Potato` replaces values below a limit by the limit, so that equal matrices have a
+    finite score.
 
     `partial_fit` follows Kim2020. `partial_fit` processes one matrix at a time. The method measures
     the distance of the matrix from the center, and then moves the center if the matrix is accepted.
@@ -52,15 +52,15 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     standard deviation of a single matrix is undefined.
 
     Args:
-        threshold: A matrix is rejected if its score is at least this number of standard deviations.
-            pyRiemann uses 3, and Barachant2013 uses 2.5.
+        threshold: Threshold of the score, in standard deviations. A matrix is rejected if its score
+            is at least the threshold. pyRiemann uses 3, and Barachant2013 uses 2.5.
         update_rate: Weight of a new matrix in the running statistics, from 0 to 1 (beta_delta in
             Kim2020). By default, the weight is 1 divided by the number of matrices so far, so the
             statistics converge. With a constant such as 0.01, the statistics are exponential moving
             averages (EMA), which follow slow drifts.
-        scale: `"geometric"` or `"arithmetic"`. With `"geometric"`, statistics are computed from
-            logarithms of distances. With `"arithmetic"`, statistics are computed from distances, as
-            in Barachant2013.
+        scale: Scale of the statistics, `"geometric"` or `"arithmetic"`. With `"geometric"`,
+            statistics are computed from logarithms of distances. With `"arithmetic"`, statistics
+            are computed from distances, as in Barachant2013.
 
     Attributes:
         center_: Mean of the clean matrices, shape `(n, n)` (`covmean_` in pyRiemann).
@@ -72,10 +72,10 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         statistics_: `geometry.spd.potato.Statistics` with the values of `center_`, `mean_`,
             `stddev_` and `count_`.
         clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`. `save` does not
-            write this mask.
+            write `clean_`.
         n_features_in_: Size n of the matrices.
-        offset_: Negative of the threshold. A matrix is rejected if `score_samples` is at most this
-            value.
+        offset_: Negative of the threshold. A matrix is rejected if `score_samples` is at most
+            `offset_`.
 
     Example:
         >>> X = np.exp([-1.2, -1.0, -0.9, 0.9, 1.0, 1.2])[:, None, None]
@@ -110,17 +110,17 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             y: Labels, shape `(count,)`. A label is 1 for a clean matrix, and 0 or -1 for a known
                 artifact. `fit` ignores known artifacts, which may hold any numbers. By default, no
                 artifact is known.
-            sample_weight: Non-negative weights with which the center is computed from the matrices,
-                shape `(count,)`. As in pyRiemann, the statistics of distances are not weighted.
-                By default, all weights are equal.
+            sample_weight: Non-negative weight of each matrix in the computation of the center,
+                shape `(count,)`. As in pyRiemann, the statistics of distances are not weighted. By
+                default, all weights are equal.
 
         Returns:
             The potato.
 
         Raises:
-            ValueError: If a parameter is out of range, labels or weights have invalid shapes or
-                values, there are fewer than two clean matrices, or a matrix is not finite or not
-                positive definite.
+            ValueError: If a parameter is out of range, if labels or weights have invalid shapes or
+                values, if there are fewer than two clean matrices, or if a matrix is not finite or
+                not positive definite.
             TypeError: If an argument is masked or holds values other than real numbers.
         """
         self._check_parameters()
@@ -168,8 +168,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             The potato.
 
         Raises:
-            ValueError: If the potato is not fitted, the matrices have another size, or the labels
-                are invalid.
+            ValueError: If the potato is not fitted, if the size of the matrices differs from
+                `n_features_in_`, or if the labels are invalid.
         """
         X = self._checked_matrices(X)
         for matrix in X[_clean_mask(y, len(X))]:
@@ -184,10 +184,12 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             matrix: Covariance matrix, shape `(n, n)`.
 
         Returns:
-            Score before the update, which is infinite if the matrix is not positive definite.
+            Score of the matrix before the update. The score is infinite if the matrix is not
+            positive definite.
 
         Raises:
-            ValueError: If the potato is not fitted, or the matrix has another size.
+            ValueError: If the potato is not fitted, or if the size of the matrix differs from
+                `n_features_in_`.
         """
         (matrix,) = self._checked_matrices(real("`matrix`", matrix)[None])
         z, statistics = geometry.online_step(
@@ -197,8 +199,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return float(z)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Computes z-scores (Kim2020, Eq. 6). A z-score says by how many standard deviations the
-        logarithm of a distance from the center exceeds the mean of these logarithms.
+        """Computes z-scores (Kim2020, Eq. 6). For a matrix at distance d from the center, the
+        z-score is `(log d - mean_) / stddev_`.
 
         Args:
             X: Matrices, shape `(count, n, n)`.
@@ -207,14 +209,15 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             Scores, shape `(count,)`. Artifacts have higher or infinite scores.
 
         Raises:
-            ValueError: If the potato is not fitted, or the matrices have another size.
+            ValueError: If the potato is not fitted, or if the size of the matrices differs from
+                `n_features_in_`.
         """
         X = self._checked_matrices(X)
         return self._scores(self.statistics_, X)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Returns the z-scores of `transform` with the opposite sign, shape `(count,)`. As in
-        scikit-learn, these scores are higher for clean matrices.
+        scikit-learn, the scores are higher for clean matrices.
         """
         return -self.transform(X)
 
@@ -243,7 +246,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             path: Path of the file to write.
 
         Raises:
-            ValueError: If the potato is not fitted, or `path` exists and is not a regular file.
+            ValueError: If the potato is not fitted, or if `path` exists and is not a regular file.
             OSError: If the folder does not exist or cannot be written to.
         """
         arrays = self.statistics_._asdict()
@@ -272,8 +275,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
                     potato._set_statistics(_read_statistics(archive))
             except Exception as error:  # damage may raise any error of zip, zlib, JSON and NumPy
                 raise ValueError(
-                    f"{path} is not a potato's file, or is damaged ({str(error) or repr(error)}). "
-                    "Give a file that `save` wrote."
+                    f"{path} is not a file of a `Potato`, or it is damaged "
+                    f"({str(error) or repr(error)}). Give a file that `Potato.save` wrote."
                 ) from error
         return potato
 
@@ -316,8 +319,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         X = real("`X`", X, np.float64)
         if X.ndim != 3 or X.shape[1:] != (n, n):
             raise ValueError(
-                f"This potato needs an array of shape (count, {n}, {n}) with matrices of shape "
-                f"({n}, {n}). Received shape {X.shape}."
+                f"This potato was fitted to matrices of shape ({n}, {n}), so it needs an array of "
+                f"shape (count, {n}, {n}). Received shape {X.shape}."
             )
         return X
 
@@ -353,7 +356,10 @@ def _check_uncompressed(archive):
     of the archive."""
     for member in archive.infolist():
         if member.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"{member.filename} is compressed")
+            raise ValueError(
+                f"the member {member.filename} of the file is compressed, but its size must be "
+                "known without decompression"
+            )
 
 
 def _read_statistics(archive):
@@ -361,10 +367,14 @@ def _read_statistics(archive):
     center, *values = (real(name, archive[name]) for name in Statistics._fields)
     mean, stddev, count = (value.item() for value in values)
     if not (np.isfinite(center).all() and np.isfinite([mean, stddev]).all()):
-        raise ValueError("its statistics hold NaN or infinity")
+        raise ValueError("the statistics in the file hold NaN or infinity")
     if not (stddev >= 0 and count >= geometry.MIN_SAMPLES):
-        raise ValueError(f"a standard deviation of {stddev} from {count} matrices")
+        raise ValueError(
+            f"the file states a standard deviation of {stddev} from {count} matrices, but the "
+            "standard deviation must be at least 0 and the number of matrices at least "
+            f"{geometry.MIN_SAMPLES}"
+        )
     if not np.array_equal(center, center.T):
-        raise ValueError("its center is not symmetric")
+        raise ValueError("the center in the file is not a symmetric matrix")
     np.linalg.cholesky(center)  # raises an error unless the center is positive definite
     return Statistics(center, mean, stddev, count)

@@ -2,8 +2,8 @@
 detector).
 
 If the model computes covariances, the potato checks the covariances of recordings. A gate combines
-these checks for one model. `gate_of` returns the gate of a model that was trained by
-`keras_dml.training.train` or by a recipe of the zoo.
+the statistics and the potato for one model. `gate_of` returns the gate of a model that was trained
+by `keras_dml.training.train` or by a recipe of the zoo.
 """
 
 import dataclasses
@@ -56,8 +56,9 @@ class Usual:
         stddev: Usual standard deviation of each channel, which `measured` computes. None if the
             standard deviation is unknown.
         units: Unit of each channel. None if all channels have the same unit.
-        steps: A recording with fewer time steps is checked only for missing values and constant
-            channels, because short recordings, such as walks of half a second, vary too much.
+        steps: Smallest number of time steps for all checks. Shorter recordings are checked only for
+            missing values and constant channels, because recordings such as walks of half a second
+            vary too much.
         crest_db: Smallest crest factor (peak divided by root mean square) that audio may have, in
             dB. If the crest factor is smaller, the audio counts as distorted. None if the crest
             factor is unknown.
@@ -65,7 +66,7 @@ class Usual:
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
         >>> usual.reason(np.sin(np.arange(200.0))[:, None] * [1, 0])
-        'channel y is flat: it stands at 0'
+        'channel y is flat: its value is always 0'
     """
 
     channels: tuple[Any, ...]
@@ -76,10 +77,9 @@ class Usual:
     crest_db: float | None = None
 
     def measured(self, recordings: Recordings) -> Self:
-        """Returns a copy whose usual standard deviations are computed from the given recordings.
-        For audio, the method does not compute standard deviations. Instead, the method sets
-        `crest_db` to a value that is slightly below the smallest crest factor of the given
-        recordings.
+        """Returns a copy with standard deviations that are computed from the given recordings. For
+        audio, the method only sets `crest_db`, to a value slightly below the smallest crest factor
+        of the given recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`.
@@ -132,7 +132,7 @@ class Usual:
         if not flat.size:
             return None
         names = ", ".join(self.channels[i] for i in flat[:3]) + (" ..." if flat.size > 3 else "")
-        return f"channel {names} is flat: it stands at {x[0, flat[0]]:.4g}"
+        return f"channel {names} is flat: its value is always {x[0, flat[0]]:.4g}"
 
     def _clipped(self, x):
         for name, channel in zip(self.channels, x.T, strict=True):
@@ -140,14 +140,14 @@ class Usual:
                 fraction = _fraction_in_runs(channel == limit)
                 if fraction > CLIPPED:
                     return (
-                        f"channel {name} is clipped: it stands at {limit:.4g}, its limit, for "
+                        f"channel {name} is clipped: its value is at the limit {limit:.4g} for "
                         f"{100 * fraction:.0f} % of the time"
                     )
         return None
 
     def _crest(self, x):
-        """Detects soft clipping, and clipping that happened before a filter. In recordings with
-        these distortions, no time step is at the smallest or largest value.
+        """Detects soft clipping, and clipping that happened before a filter. These two distortions
+        leave no time step at the smallest or largest value.
         """
         if self.crest_db is None:
             return None
@@ -172,7 +172,8 @@ class Usual:
         for name, channel in zip(self.channels, is_repeated.T, strict=True):
             first, length = _longest_run(channel)
             if length > max(1, STUCK * len(x)):
-                return f"channel {name} is stuck from step {first} on for {length:,} steps"
+                steps = f"for {length:,} steps from step {first}"
+                return f"channel {name} is stuck: its value repeats {steps}"
         return None
 
     def _magnitude(self, x):
@@ -185,14 +186,15 @@ class Usual:
                 is_all = len(indices) == len(ratios)
                 subject = "it is" if is_all else f"its channels in {self.units[indices[0]]} are"
                 return (
-                    f"{subject} {ratio:.2g} times as strong as usual, which suggests another unit "
-                    "(1 g is 9.81 m/s^2) or another kind of recording"
+                    f"{subject} {ratio:.2g} times as strong as usual. The recording may have "
+                    "another unit (1 g is 9.81 m/s^2), or may be of another kind"
                 )
         return None
 
     def _unit_groups(self):
-        """Returns one list of channel indices per unit, and then a list of all channels. A unit
-        with only one channel gets no list, because the magnitude of a single channel varies more.
+        """Returns one list of channel indices per unit, and then a list of all channels. There is
+        no list for a unit with only one channel, because the magnitude of a single channel varies
+        more.
         """
         units = np.array(self.units or [""] * len(self.channels))
         groups = [np.flatnonzero(units == unit) for unit in dict.fromkeys(units)]
@@ -205,8 +207,8 @@ class Gate:
     Args:
         model: A `keras.Model` that takes recordings.
         usual: `Usual` properties of recordings for the model.
-        potato: A `Potato` that was fitted to outputs of the model's first layer `Covariance`, or
-            None.
+        potato: A `Potato` that was fitted to outputs of the model's first layer `Covariance`. None
+            if the gate checks no covariances.
     """
 
     def __init__(self, model: keras.Model, usual: Usual, potato: Potato | None = None):
@@ -218,8 +220,7 @@ class Gate:
         """Returns a dictionary from the index of each rejected recording to the reason.
 
         Args:
-            recordings: List of arrays `(time, channels)`. The model must accept the lengths of
-                these arrays.
+            recordings: List of arrays `(time, channels)`, whose lengths the model must accept.
         """
         reasons = {i: self.usual.reason(recording) for i, recording in enumerate(recordings)}
         reasons = {i: reason for i, reason in reasons.items() if reason}
@@ -264,7 +265,7 @@ def crest_factor(recording: ArrayLike) -> float:
     therefore does not depend on the loudness or on silence.
 
     Args:
-        recording: Recording, shape `(time, channels)`, of which only the first channel is used.
+        recording: Recording, shape `(time, channels)`. Only the first channel is used.
 
     Returns:
         Crest factor in dB, which is NaN for a recording that is silent or shorter than a block.
@@ -319,8 +320,8 @@ def gate_of(model: keras.Model) -> Gate | None:
 
     Raises:
         FileNotFoundError: If the potato's file is missing.
-        ValueError: If the potato's file is damaged, or its SHA-256 differs from the SHA-256 in the
-            card.
+        ValueError: If the potato's file is damaged, or if its SHA-256 differs from the SHA-256 in
+            the card.
     """
     card = reading.card_of(model)
     entry = (card or {}).get(CARD_KEY)
@@ -365,9 +366,7 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str
 
 
 def _fraction_in_runs(values):
-    """Returns the fraction of time steps that are True and whose previous or next time step is also
-    True.
-    """
+    """Returns the fraction of time steps that belong to runs of at least two True values."""
     neighbors = np.r_[False, values[:-1]] | np.r_[values[1:], False]
     return (values & neighbors).mean()
 

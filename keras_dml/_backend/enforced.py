@@ -9,9 +9,9 @@ def enforced(condition, message, values=None):
     """Returns the condition. Stops the step with an error if an element of the condition is False.
     The assertion also works in compiled steps.
 
-    The step calls Python only if the condition is False. TensorFlow stops before it computes
-    anything that depends on the result. XLA on TensorFlow drops the assertion, so the caller must
-    also handle a False condition.
+    The step calls Python only if the condition is False. TensorFlow stops before any computation
+    that depends on the returned condition. XLA on TensorFlow drops the assertion, so the caller
+    must also handle a False condition.
 
     Args:
         condition: Boolean tensor.

@@ -4,18 +4,19 @@ from keras_dml._backend import keras
 
 
 def value_and_gradient(function, x, has_aux=False):
-    """Computes the values of a function and the gradient of their sum with respect to the inputs.
+    """Computes the values of a function, and the gradient of the sum of the values with respect to
+    the inputs.
 
-    For the gradient, the weights that the function reads are constants. `value_and_gradient` works
+    The gradient treats the weights that the function reads as constants. `value_and_gradient` works
     in eager calls, in compiled steps and in loops inside compiled steps.
 
     Args:
-        function: Function that takes a tensor like `x` and returns values of any shape. Return one
-            value per example to get a separate gradient for each example. The function must not
-            change variables.
+        function: Function that takes a tensor of the shape of `x` and returns values of any shape.
+            Return one value per example to get a separate gradient for each example. The function
+            must not change variables.
         x: Inputs, shape `(batch, ...)`, floats.
-        has_aux: Whether the function returns a pair `(values, result)`. The element `result` does
-            not affect the gradient.
+        has_aux: Whether the function returns a pair `(values, result)`. `result` does not affect
+            the gradient.
 
     Returns:
         Tuple of the function's result and the gradient. The gradient has the shape of `x`, and is 0
@@ -49,8 +50,8 @@ def value_and_gradient(function, x, has_aux=False):
 def compiled(function):
     """Compiles a function with the backend's compiler.
 
-    When the compiled function is first called with arguments of a new shape, all values that the
-    function reads besides its arguments become constants.
+    The first call with arguments of a new shape compiles the function. All other values that the
+    function reads become constants of the compiled function.
 
     Args:
         function: Function of tensors, without side effects.

@@ -22,7 +22,8 @@ def is_faster():
 
 
 def call(function, inputs, dtype, shape):
-    """Calls a NumPy function without side effects within a step. The result has no gradient.
+    """Calls a NumPy function within a step. The function must not have side effects. The result has
+    no gradient.
 
     Args:
         function: Function that maps arrays to one array.

@@ -67,7 +67,7 @@ def _in_turn(name):
     decomposes one matrix after another.
 
     If JAX calls LAPACK for a whole stack, the call distributes the matrices over the threads of
-    XLA's pool, and blocks its own thread until all matrices are decomposed. If the number of
+    XLA's pool. The calling thread waits until all matrices are decomposed. If the number of
     simultaneous calls equals the number of threads in the pool, all threads wait for each other
     forever. We saw this deadlock on two cores, in a training step with the potato ranking loss
     (jaxlib 0.10.2). A decomposition of a single matrix runs in the calling thread, so it cannot

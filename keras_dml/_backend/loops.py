@@ -7,8 +7,8 @@ def repeated(turns, body, state):
     """Applies `state = body(i, state)` for i from 0 to `turns - 1`, as one loop of the graph.
 
     To compute the gradient of a loop, XLA on TensorFlow needs an upper bound of the number of
-    iterations. JAX has no argument for this bound. In an eager call, TensorFlow first traces the
-    loop, because a loop of separate operations takes three times as long.
+    iterations. Loops of JAX have no argument for an upper bound. In an eager call, TensorFlow first
+    traces the loop, because a loop of separate operations takes three times as long.
 
     Args:
         turns: Number of iterations, an int.

@@ -9,8 +9,8 @@ def in_float64(function):
     """Changes a function of float32 tensors so that it computes its result and its gradient in
     float64.
 
-    The change also works on JAX with the 64-bit mode off, where an ordinary cast to float64 would
-    give float32.
+    The change also works on JAX without the 64-bit mode. Without this mode, an ordinary cast to
+    float64 gives float32.
 
     Args:
         function: Function that maps floating-point tensors to one tensor, and reads no other

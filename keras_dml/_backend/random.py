@@ -1,4 +1,4 @@
-"""Draws random bytes, and generates no more random bits than the bytes need."""
+"""Draws random bytes. Generates only as many random bits as the bytes contain."""
 
 import math
 

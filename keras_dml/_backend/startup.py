@@ -1,7 +1,7 @@
 """Hides the notes that TensorFlow prints at start-up.
 
-TensorFlow prints two notes about oneDNN before it sets up its log. No setting silences these two
-notes (checked with TensorFlow 2.21). All later messages follow TF_CPP_MIN_LOG_LEVEL.
+TensorFlow prints two notes about oneDNN before it sets up its log. TensorFlow 2.21 has no setting
+that hides the notes about oneDNN. All later messages follow TF_CPP_MIN_LOG_LEVEL.
 """
 
 import contextlib

@@ -17,10 +17,10 @@ def tensorflow():
     backend = keras.backend.backend()
     if backend != "tensorflow":
         raise RuntimeError(
-            f"Keras runs on {backend!r}. Exports are written with the TensorFlow backend. "
-            "Save the model as a .keras file, start Python with KERAS_BACKEND=tensorflow "
-            "(install it with "
-            '`pip install "keras-dml[cpu]"`), load the file there and export it.'
+            f"Keras runs on {backend!r}, but only the TensorFlow backend can write exports. "
+            'Install TensorFlow by `pip install "keras-dml[cpu]"`. Save the model as a .keras '
+            "file, start Python with KERAS_BACKEND=tensorflow, load the file there and export "
+            "the model."
         )
     import tensorflow as tf
 

@@ -1,5 +1,5 @@
-"""Changes the data in the arguments of a model's method `train_step`. These arguments differ
-between TensorFlow and JAX.
+"""Changes the data in the arguments of a model's method `train_step`. The arguments of this method
+differ between TensorFlow and JAX.
 """
 
 from keras_dml._backend import keras
@@ -11,8 +11,8 @@ def with_data(model, arguments, change):
     Args:
         model: Model that is trained. `change` may read the weights of the model and set other
             variables of the model.
-        arguments: Arguments of `train_step`. On TensorFlow, the arguments are the data. On JAX, the
-            arguments are the state and the data.
+        arguments: Arguments of `train_step`. On TensorFlow, the only argument is the data. On JAX,
+            the arguments are the state and the data.
         change: Function that takes the data and returns the new data.
     """
     *state, data = arguments

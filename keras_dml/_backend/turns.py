@@ -18,8 +18,8 @@ def in_turns(function, weights, state, inputs, turns, output):
         state: List of tensors.
         inputs: Tuple of tensors, shape `(size, turns, ...)`. Part i is `[:, i]` of each tensor.
         turns: Number of parts, an int, or a scalar tensor on TensorFlow.
-        output: Symbolic output of the function, which defines the dtype of the outputs and their
-            axes after `size`.
+        output: Symbolic output of the function, with the dtype of the outputs and the axes that
+            follow `size`.
 
     Returns:
         Outputs, shape `(turns, size, ...)`, and the state after the last part.
@@ -50,7 +50,7 @@ def _on_tensorflow(function, weights, state, inputs, turns, output):
     weights, state = (list(map(tf.identity, tensors)) for tensors in (weights, state))
 
     def loop(body, *start):
-        """Runs one iteration at a time, because parallel iterations would need the memory of all
+        """Runs one iteration of a loop at a time. Parallel iterations would need the memory of all
         parts at once.
         """
         return tf.while_loop(lambda i, *_: i < turns, body, (0, *start), parallel_iterations=1)[1:]
@@ -104,8 +104,8 @@ def _on_jax(function, weights, state, inputs, turns):
 def _moving(function, weights, state, part):
     """Returns the indices of the state tensors that an iteration changes.
 
-    The loop stores these tensors for each iteration. A loop that stored the whole state would also
-    store the frozen weights of a large network for each iteration.
+    For each iteration, the loop stores only the tensors that change. If the loop stored the whole
+    state, it would also store the frozen weights of a large network for each iteration.
     """
     import jax
 

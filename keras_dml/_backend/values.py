@@ -32,10 +32,11 @@ def unique(ids, size, static):
 
     Args:
         ids: Ids, int32, shape `(batch,)`.
-        size: Number of ids to return. JAX always needs this number, because shapes must not depend
-            on values there. If there are fewer distinct ids, some ids are returned more than once.
-        static: Whether shapes must not depend on values, which is required if XLA compiles the
-            step.
+        size: Number of ids to return. JAX always needs this number, because shapes of JAX arrays
+            must not depend on values. If there are fewer distinct ids, some ids are returned more
+            than once.
+        static: Whether the shapes of the results must be independent of the values of `ids`, as XLA
+            requires if it compiles the step.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf

@@ -1,6 +1,6 @@
 """Compiles functions with XLA, which combines many passes over memory into one pass. Functions of
-exported files are not compiled, because these files must run without XLA. With TensorFlow on a GPU,
-functions are not compiled either, because Keras compiles the whole step with XLA by default.
+exported files are not compiled, because these files must run without XLA. If TensorFlow uses a GPU,
+this module does not compile functions, because Keras compiles the whole step with XLA by default.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Disables XLA within the block, so that graphs that the block creates can run without XLA."""
+    """Disables XLA within the block. Graphs that the block creates can then run without XLA."""
     token = _AVOIDED.set(True)
     try:
         yield
@@ -22,7 +22,8 @@ def avoided():
 
 
 def is_avoided():
-    """Returns True within a block of `avoided`, in which graphs must not need XLA."""
+    """Returns True within a block of `avoided`. Graphs that are created in this block must not need
+    XLA."""
     return _AVOIDED.get()
 
 
@@ -59,7 +60,7 @@ def is_compiling():
 def compiled(function):
     """Compiles a function with XLA on TensorFlow, once for each shape and without a gradient.
 
-    The function is returned unchanged on JAX and if XLA is not used.
+    The function is returned unchanged if the backend is JAX or XLA is not used.
     """
     if keras.backend.backend() != "tensorflow" or not is_used():
         return function
@@ -100,8 +101,8 @@ def compiles_each_shape():
 def compiles_eigh():
     """Returns True if XLA may compile an eigendecomposition.
 
-    For TensorFlow, XLA's eigendecomposition is many times slower than TensorFlow's own. For 64
-    matrices of 80 x 80 on a CPU, XLA takes 744 ms, and TensorFlow takes 12 ms.
+    On TensorFlow, the eigendecomposition of XLA is many times slower than the eigendecomposition of
+    TensorFlow. For 64 matrices of 80 x 80 on a CPU, XLA takes 744 ms, and TensorFlow takes 12 ms.
     """
     return keras.backend.backend() != "tensorflow"
 
@@ -110,16 +111,16 @@ def _differentiable(fast, plain):
     """Returns a TensorFlow function whose forward pass is compiled with XLA, and whose gradient is
     computed without XLA.
 
-    A gradient tape must not record the compiled function: if the function contains a loop,
-    TensorFlow cannot read the values that the loop stored inside XLA for its backward pass.
+    A gradient tape must not record the compiled function. The backward pass of a loop needs values
+    that the loop stored inside XLA, and TensorFlow cannot read these values.
 
     Args:
         fast: Compiled function of tensors.
         plain: The same function without compilation by XLA.
 
     Returns:
-        Function with the same values as `fast`. In a graph, its forward-mode derivative raises
-        NotImplementedError.
+        Function with the same values as `fast`. In a graph, the forward-mode derivative of this
+        function raises NotImplementedError.
     """
     import tensorflow as tf
 

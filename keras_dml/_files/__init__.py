@@ -1,4 +1,5 @@
-"""Writes files and folders atomically. A new folder may replace only a folder of the same kind."""
+"""Writes files and folders atomically. A folder is replaced only by a new folder of the same
+kind."""
 
 from keras_dml._files.paths import (
     path_with_name,

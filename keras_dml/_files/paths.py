@@ -29,8 +29,8 @@ _KINDS = {
 
 
 def replaceable_file(path):
-    """Checks that a file can be written at a path. Returns the path or, if it is a link, the target
-    of the link.
+    """Checks that a file can be written at a path. Returns the path, or the target if the path is a
+    link.
 
     Args:
         path: Path of the file to write.
@@ -40,20 +40,20 @@ def replaceable_file(path):
 
     Raises:
         ValueError: If the path does not end in a name, or is a broken link. If a folder, device,
-            pipe or socket exists at the path or at the target of a link. If the path or a link in
-            it leads through a folder of the kernel, such as `/dev`.
+            pipe or socket exists at the path or at the target of a link. If the path leads through
+            a folder of the kernel, such as `/dev`, directly or by a link.
         FileNotFoundError: If the parent folder does not exist.
     """
     path = path_with_name(path)
     is_link = path.is_symlink()
     if is_link and not path.exists():
         raise ValueError(
-            f"{str(path)!r} is a link to nothing, because its target does not exist, so it is left "
-            "as it is. Pass the path of a file."
+            f"{str(path)!r} is a link to nothing, because its target does not exist. The link was "
+            "not changed. Pass the path of a file."
         )
     if path.exists() and not path.is_file():
         raise ValueError(
-            f"{str(path)!r} is {_kind(path)}, so it is left as it is. Give the path of a file that "
+            f"{str(path)!r} is {_kind(path)}, so it was not changed. Give the path of a file that "
             "does not exist yet or may be replaced."
         )
     _check_outside_kernel(path)
@@ -61,8 +61,8 @@ def replaceable_file(path):
 
 
 def replaceable_folder(path, what, mark, members):
-    """Checks that a folder can be written at a path, and returns the path. Only a folder of the
-    same kind may be replaced.
+    """Checks that a folder can be written at a path, and returns the path. Only an empty folder or
+    a folder of the same kind may be replaced.
 
     Args:
         path: Path of the folder to write.
@@ -74,8 +74,8 @@ def replaceable_folder(path, what, mark, members):
         A `pathlib.Path` at which no file, an empty folder or a folder of this kind exists.
 
     Raises:
-        ValueError: If the path does not end in a name, or leads through a folder of the kernel,
-            such as `/dev`. If a file, or a folder of another kind, exists at the path.
+        ValueError: If the path does not end in a name, or if it leads through a folder of the
+            kernel, such as `/dev`. If the path belongs to a file or to a folder of another kind.
         FileNotFoundError: If the parent folder does not exist.
     """
     path = path_with_name(path, "folder")
@@ -83,17 +83,17 @@ def replaceable_folder(path, what, mark, members):
         f"Give a folder that does not exist, an empty folder, or a {what} that may be replaced."
     )
     if path.is_symlink():
-        raise ValueError(f"{str(path)!r} is a link, so it is left as it is. {advice}")
+        raise ValueError(f"{str(path)!r} is a link, so it was not changed. {advice}")
     _check_outside_kernel(path)
     if not path.exists():
         return _with_parent(path)
     if not path.is_dir():
         raise ValueError(
-            f"{str(path)!r} is {_kind(path)} and not a {what}, so it is left as it is. {advice}"
+            f"{str(path)!r} is {_kind(path)} and not a {what}, so it was not changed. {advice}"
         )
     if any(path.iterdir()) and not (path / mark).is_file():
         raise ValueError(
-            f"{str(path)!r} exists and is not a {what}, so it is left as it is. {advice}"
+            f"{str(path)!r} exists and is not a {what}, so it was not changed. {advice}"
         )
     contents = sorted(member.relative_to(path).as_posix() for member in path.rglob("*"))
     foreign = [
@@ -101,8 +101,8 @@ def replaceable_folder(path, what, mark, members):
     ]
     if foreign:
         raise ValueError(
-            f"{str(path)!r} holds {foreign[0]!r}, which is not part of a {what}, so it is left "
-            f"as it is. Move {foreign[0]!r} elsewhere. {advice}"
+            f"{str(path)!r} holds {foreign[0]!r}, which is not part of a {what}. Nothing was "
+            f"changed. Move {foreign[0]!r} elsewhere. {advice}"
         )
     return path
 
@@ -137,7 +137,7 @@ def path_with_name(path, what="file"):
         raise ValueError(f"A path must not contain a null character. Received {decoded!r}.")
     text = decoded.rstrip(os.sep + (os.altsep or "")) if what == "folder" else decoded
     if os.path.basename(text) in ("", os.curdir, os.pardir):
-        raise ValueError(f"The path of a {what} must end in its name. Received {decoded!r}.")
+        raise ValueError(f"The path of a {what} must end in a name. Received {decoded!r}.")
     return pathlib.Path(text)
 
 
@@ -145,14 +145,14 @@ def _check_outside_kernel(path):
     """Raises `ValueError` if a path leads through a folder of the kernel.
 
     For example, `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell
-    redirects the output. A caller who passes `/dev/stdout` does not want to replace the file behind
-    the link.
+    redirects the output. A caller who passes `/dev/stdout` wants to write to the output, and does
+    not want to replace the file that receives the output.
     """
     folder = next((place for place in _places(path) if place in _KERNEL), None)
     if folder is not None:
         raise ValueError(
-            f"{str(path)!r} leads through {folder}, which belongs to the system, so it is left as "
-            "it is. Give the path of a file or folder elsewhere."
+            f"{str(path)!r} leads through {folder}, which belongs to the system. This path was not "
+            "changed. Give the path of a file or folder elsewhere."
         )
 
 

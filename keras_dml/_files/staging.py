@@ -12,13 +12,13 @@ from keras_dml._files.tmp_dirs import REPLACED, tmp_dir
 @contextlib.contextmanager
 def staged(path, place=replaceable_file):
     """Context manager for writing a file or folder atomically. The block writes to a temporary
-    path, and at its end the new file or folder replaces `path`.
+    path. When the block ends, the new file or folder replaces `path`.
 
     The new file or folder gets the permissions of the old file or folder. After an error, `path` is
     unchanged and no temporary files remain. Before the block, the function removes temporary files
-    that killed processes left beside `path`. If a killed process had moved away a folder, the
-    function moves the folder back. Temporary files of a process that is still writing are not
-    touched.
+    that killed processes left beside `path`. If a process was killed after it had moved the old
+    folder away, the function moves this folder back. Temporary files of a process that is still
+    writing are not touched.
 
     Args:
         path: Path of the file or folder to replace.
@@ -29,9 +29,9 @@ def staged(path, place=replaceable_file):
         Temporary path on the same file system, to which the block writes the file or folder.
 
     Raises:
-        ValueError: If `place` raises a ValueError. `place` is called before and after the block.
+        ValueError: If `place` raises a ValueError before the block or after the block.
         FileNotFoundError: If the parent folder of `path` does not exist.
-        OSError: If the disk is full, or the folder is not writable.
+        OSError: If the disk is full, or if the folder is not writable.
     """
     target = place(path)
     with tmp_dir(target) as folder:
@@ -54,7 +54,7 @@ def write_text(path, text):
         text: Content of the file.
 
     Raises:
-        ValueError: If `replaceable_file` does not allow writing at this path.
+        ValueError: If `replaceable_file` does not allow writing at `path`.
         OSError: If the file cannot be written.
     """
     with staged(path) as candidate:

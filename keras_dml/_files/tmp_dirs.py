@@ -77,7 +77,7 @@ def _locked(folder, mode):
     file = open(folder / _LOCK, mode)
     try:
         if fcntl is None:
-            raise OSError("This system has no locks.")
+            raise OSError("This system has no file locks.")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.stat(folder / _LOCK)  # another process may have removed the file before it was locked
     except BaseException:
@@ -90,7 +90,8 @@ def _remove_leftover(folder, target):
     """Removes the temporary folder of a process that has ended.
 
     Raises:
-        OSError: If the process is still running, or if this cannot be determined.
+        OSError: If the process is still running, or if the function cannot determine whether the
+            process is running.
     """
     try:
         with _locked(folder, "r+b"):
@@ -100,12 +101,12 @@ def _remove_leftover(folder, target):
 
 
 def _remove(folder, target):
-    """Removes a temporary folder. If the folder contains the previous target, the target is
-    restored first.
+    """Removes a temporary folder. If the folder contains the old file or folder that was to be
+    replaced, the function first moves it back to `target`.
 
     The lock is deleted last, because `_remove_leftover` expects that a folder without a lock is
-    empty. If this process is killed during the removal, the next process can therefore remove the
-    folder.
+    empty. If this process is killed during the removal, another process can therefore still remove
+    the folder.
     """
     replaced = folder / REPLACED
     if replaced.exists() and not os.path.lexists(target):

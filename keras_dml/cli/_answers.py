@@ -58,9 +58,10 @@ def round_score(value):
 
 
 def finite_or_none(value):
-    """Returns a finite number unchanged, and None for infinity or NaN, because JSON lacks them.
+    """Returns a finite number unchanged. Returns None for infinity and NaN, which JSON cannot
+    represent.
 
-    A score is infinite if an imposter recording, stored by `reject`, is nearer to the new recording
-    than all enrolled recordings of the person.
+    A person's score is infinite if an imposter recording is nearer to the new recording than all
+    enrolled recordings of the person. `reject` stores imposter recordings.
     """
     return value if value is not None and math.isfinite(value) else None

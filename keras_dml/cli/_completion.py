@@ -1,6 +1,6 @@
 """Completes names of models, names of people, and paths in a shell.
 
-The module also completes paths, because Typer completes paths in some shells only.
+The module completes paths itself, because Typer completes paths only in some shells.
 """
 
 import os

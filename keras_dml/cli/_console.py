@@ -55,9 +55,9 @@ def escape_lines(text):
 def echo(text=""):
     """Prints a text on standard output. The text may contain markup of rich, see `escape`.
 
-    On a terminal, a long line is split into several lines. Each of these lines except the first is
-    indented, or marked if it continues a word, so that no part of a long name looks like another
-    line of the output.
+    On a terminal, a long line is split into several lines. All lines after the first are indented.
+    A line that continues a word begins with a mark instead of the indent. No part of a long name
+    therefore looks like another line of the output.
     """
     if _is_text_hidden:
         return
@@ -98,8 +98,8 @@ def print_json(value, indent=None):
 def print_table(columns, rows, *, header=True, gap=2):
     """Prints a table on standard output.
 
-    The first column takes at most a third of the width. Longer entries continue on the next lines,
-    which begin with a mark. Markup in titles and cells is printed literally.
+    The first column takes at most a third of the width. A longer entry is split, and each further
+    line of the entry begins with a mark. Markup in titles and cells is printed literally.
 
     Args:
         columns: Titles of the columns.
@@ -133,7 +133,7 @@ def _cell(entry, encoding):
 
 
 def _fold(cell, encoding):
-    """Breaks lines of a cell that are longer than a third of the output width.
+    """Breaks the lines of a cell if they are longer than a third of the output width.
 
     The rest of a broken line is indented and marked, so that no part of a long name looks like
     another row.

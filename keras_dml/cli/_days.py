@@ -50,7 +50,7 @@ def print_note(days, count):
     if not days:
         return
     person, day = next(iter(days.items()))
-    more = "" if count == 1 else f" The same is true for {len(days)} of {count} people."
+    more = "" if count == 1 else f" This applies to {len(days)} of {count} people."
     _console.note(
         _console.escape(
             f"Note: according to the dates of the files, all recordings of {person!r} were made on "

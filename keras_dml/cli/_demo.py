@@ -32,7 +32,7 @@ def run(out):
     """Runs the demo in a folder, prints the decisions, and returns the content of `figures.json`.
 
     Raises:
-        ValueError: If the model file is damaged, or the model was trained on people of the demo.
+        ValueError: If the model file is damaged, or if the model was trained on people of the demo.
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
@@ -82,8 +82,8 @@ def copy_walks(card, out):
 
     Returns:
         Two dicts `{person: paths}` with paths in the folder. The first dict has the first five
-        walks of each enrolled walker. The second dict has the later walks, and all walks of the
-        stranger.
+        walks of each enrolled person. The second dict has the later walks of the enrolled people,
+        and all walks of the stranger.
     """
     seen = sorted({*WALKERS, STRANGER} & set(card["data"]["train_subjects"]))
     if seen:
@@ -177,16 +177,17 @@ def _summarize(claims, identified, threshold, headline):
     low, high = (100 * bound for bound in threshold.far_ci95)
     _console.echo(
         f"The threshold for a false accept rate of {100 * threshold.far:g} % is provisional, "
-        f"because it was set on the {threshold.people} people of the card. On {threshold.people} "
-        f"other people, the 95 % interval of the rate is {low:.1f} to {high:.1f} %. To set a "
-        f"threshold on your own recordings: keras-dml calibrate {GALLERY} volunteers/"
+        f"because it is from the model's card and was set on {threshold.people} people. On "
+        f"{threshold.people} other people, the 95 % interval of the rate is {low:.1f} to "
+        f"{high:.1f} %. To set a threshold on your own recordings: "
+        f"keras-dml calibrate {GALLERY} volunteers/"
     )
     rates = [row for row in headline["rows"] if catalog.is_rate(row)]
     rates = [
         f"{catalog.metric_in_words(row['metric'])} {catalog.value_in_words(row)}" for row in rates
     ]
     _console.echo(
-        f"{CHOICE} On the {headline['people']} people of its card, {MODEL} has {', '.join(rates)}."
+        f"{CHOICE} The card of {MODEL} reports {', '.join(rates)} on {headline['people']} people."
     )
     return counts
 
@@ -196,7 +197,7 @@ def _export(model, out):
 
     Returns:
         Tuple of two items: a dictionary that contains the file's size and drift, and a list of
-        paths. The tuple is `(None, [])` if Keras does not use TensorFlow.
+        paths. If the backend of Keras is not TensorFlow, returns `(None, [])`.
     """
     from keras_dml._backend import tensorflow
 
@@ -218,7 +219,7 @@ def _export(model, out):
 def _conclude(files, seconds):
     """Prints the written files and the commands to try next."""
     descriptions = {
-        f"{PICTURE}.png": "score of each recording for each enrolled person, also as .svg",
+        f"{PICTURE}.png": "picture of the scores of all recordings, also as .svg",
         GALLERY: "the gallery that the commands above use",
         "recordings": "the recordings, as files",
         "figures.json": "all decisions as JSON",

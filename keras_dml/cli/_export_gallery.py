@@ -20,7 +20,7 @@ def is_gallery(name):
 def _name(path):
     """Returns the name of a gallery's file or database.
 
-    Names of output files begin with this name.
+    Names of output files begin with the returned name.
     """
     from keras_dml import gallery as galleries
 

@@ -10,7 +10,8 @@ def require_data(subject):
         subject: Subject of the error message, such as `"The list of data sets"`.
 
     Raises:
-        ImportError: If a package is missing. The message contains the command that installs it.
+        ImportError: If a package is missing. The message contains the command that installs the
+            package.
     """
     modules = ("tensorflow_datasets", "array_record")
     if any(importlib.util.find_spec(module) is None for module in modules):
@@ -21,7 +22,8 @@ def require_server():
     """Checks that the packages of the extra `serve` are installed.
 
     Raises:
-        ImportError: If a package is missing. The message contains the command that installs it.
+        ImportError: If a package is missing. The message contains the command that installs the
+            package.
     """
     modules = ("fastapi", "prometheus_client", "python_multipart", "uvicorn")
     if any(importlib.util.find_spec(module) is None for module in modules):

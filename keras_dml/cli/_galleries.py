@@ -76,8 +76,8 @@ def decision_requirements(person=None, *, far=None, threshold=None, may_rank=Fal
         person: The claimed person, or None.
         far: False accept rate of the threshold to use, or None.
         threshold: Threshold that replaces the thresholds of the gallery, or None.
-        may_rank: Whether the command can list the nearest people instead of making a decision. A
-            list of people needs no threshold.
+        may_rank: Whether the command can list the nearest people instead of making a decision.
+            Listing the nearest people needs no threshold.
     """
     needs_threshold = threshold is None and not (may_rank and far is None)
     decides_by = "threshold" if needs_threshold else None
@@ -117,7 +117,8 @@ class Reader(gallery_files.Reader):
 
     @property
     def unsaid(self):
-        """Sentences about rates and units that were not checked, because no file states them."""
+        """Sentences about rates and units that no file states, and that were therefore not
+        checked."""
         return tuple(spelled(text, _options.GALLERY_NAMES) for text in super().unsaid)
 
     @property
@@ -128,7 +129,7 @@ class Reader(gallery_files.Reader):
         }
 
     def print_notes(self):
-        """Prints the properties that files do not state, and the assumptions about files."""
+        """Prints which properties the files do not state, and what was assumed about the files."""
         for text in self.unsaid:
             _console.note(_console.escape(f"Note: {text}"))
         _console.print_file_notes(self.notes)
@@ -155,7 +156,7 @@ def find_files(names):
 
     Raises:
         FileNotFoundError: If a file or folder does not exist.
-        ValueError: If a folder contains no recordings, or a name is empty.
+        ValueError: If a folder contains no recordings, or if a name is empty.
     """
     if "" in names:  # such as an unset shell variable; Path("") would be the current folder
         raise ValueError("The name of a file is empty. Name a file, or '.' for the current folder.")
@@ -225,7 +226,7 @@ def read_recordings(reader, paths):
 def read_each(reader, paths):
     """Reads files with `gallery.files.sorted_out`.
 
-    The reasons for refusing a file mention command-line options instead of arguments.
+    The reasons for refusals name command-line options instead of Python arguments.
     """
     values, indices, refused = gallery_files.sorted_out(reader, paths)
     refused = {i: spelled(reason, _options.GALLERY_NAMES) for i, reason in refused.items()}

@@ -9,7 +9,8 @@ from keras_dml.zoo import lookup
 def resolve(name):
     """Returns the name of a zoo model, or the absolute path of a model file or folder.
 
-    A gallery stores this name or path, so that later commands find the model from any folder.
+    A gallery stores the returned name or path, so that later commands find the model from any
+    folder.
 
     Raises:
         ValueError: If `name` is neither the name of a zoo model nor a path. The message suggests

@@ -97,7 +97,7 @@ RateHz = Annotated[
         "--rate-hz",
         metavar="HZ",
         help="Time steps per second, for files that do not state this rate.",
-        show_default="from the column of times or the header of a wav",
+        show_default="read from the column of times or the header of a wav",
     ),
 ]
 Resample = Annotated[
@@ -106,7 +106,7 @@ Resample = Annotated[
         "--resample/--no-resample",
         help="Resample recordings to the rate of the model. The model's rate may be at most twice "
         "the rate of the recordings. Times may be uneven.",
-        show_default="as at the first enrollment",
+        show_default="the same as at the first enrollment",
     ),
 ]
 Time = Annotated[
@@ -134,7 +134,7 @@ TimeUnit = Annotated[
     typer.Option(
         "--time-unit",
         help="Unit of the times.",
-        show_default="from the name of the column, or the size of the numbers",
+        show_default="inferred from the column's name or from the size of its numbers",
     ),
 ]
 MaxGap = Annotated[
@@ -288,8 +288,8 @@ class GalleryOptions:
 
 
 def as_typed(reading):
-    """Returns stored options for reading files as a user types them, such as `--resample --rate-hz
-    50`. Stored units have no option, because files state them."""
+    """Returns stored options for reading files in command-line form, such as `--resample --rate-hz
+    50`. Units have no command-line option, because files state their units."""
     options = {field.name for field in dataclasses.fields(Reading)}
     words = []
     for name, value in reading.items():
@@ -325,7 +325,8 @@ def _flatten_parameters(signature):
 
 
 def _collect_arguments(parameters, values):
-    """Returns the arguments of a call. Dataclasses are built from the values of their fields."""
+    """Returns the arguments of a call. Builds each dataclass argument from the values of its
+    fields."""
     arguments = {}
     for parameter in parameters:
         if dataclasses.is_dataclass(parameter.annotation):

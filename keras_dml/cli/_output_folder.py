@@ -15,7 +15,7 @@ def create(path):
     If the `with` block fails or is stopped, new folders that are still empty are removed.
 
     Args:
-        path: Path of the folder, a `pathlib.Path`. Missing parents are created too.
+        path: Path of the folder, a `pathlib.Path`. Missing parent folders are also created.
 
     Raises:
         OSError: If the folder cannot be created.

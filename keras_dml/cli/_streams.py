@@ -59,7 +59,7 @@ def flush_after(stream):
 
     Raises:
         Ended: If the stream is a pipe and the program that reads the pipe has ended.
-        Unwritable: If writing fails for another reason, such as a full disk.
+        Unwritable: If writing fails for a reason other than `Ended`, such as a full disk.
     """
     try:
         yield
@@ -106,7 +106,7 @@ def escape_line(text):
 
 
 def fit_encoding(text, encoding):
-    """Replaces characters of a text that an encoding cannot express."""
+    """Replaces the characters that an encoding cannot express in a text."""
     return text.encode(encoding, READABLE).decode(encoding)
 
 

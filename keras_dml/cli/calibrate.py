@@ -63,8 +63,8 @@ def run(
         typer.Option(
             "--groups",
             metavar="FILE",
-            help="Csv with the columns person and group. A group is, for example, an age or a "
-            "sensor. Also print the false accept rate within each group.",
+            help="Also print the false accept rate within each group of people. FILE is a csv with "
+            "the columns person and group. A group is, for example, an age or a sensor.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -74,8 +74,8 @@ def run(
         typer.Option(
             "--window",
             metavar="SECONDS",
-            help="Set the threshold of `keras-dml listen` instead. That command makes its first "
-            "decision after this time.",
+            help="Set the threshold of `keras-dml listen`, not of the other commands. `keras-dml "
+            "listen` then makes its first decision after this time.",
             show_default=False,
             callback=_check_positive,
         ),
@@ -85,7 +85,7 @@ def run(
         typer.Option(
             "--remove",
             metavar="RATE",
-            help="Remove the threshold for this false accept rate. Do not give FOLDER then.",
+            help="Remove the threshold for this false accept rate. FOLDER must be left out.",
             show_default=False,
             callback=_check_fraction,
         ),
@@ -97,12 +97,12 @@ def run(
 
     The false accept rate is measured on the people in FOLDER. The printed interval is the likely
     range of the rate for the same number of other people. Use people whose recordings were not used
-    to train the model. Use as many recordings per person as you enroll per person: with more
+    to train the model. Use as many recordings per person as you enroll per person. With more
     recordings the nearest recording is closer, and false accepts rise. The command does not enroll
     these people.
 
-    If FOLDER has at least five people, but too few for a rate of 10, 5 or 1 %, the command adapts
-    the threshold from the model's card to the distances of these people. In tests, this threshold
+    Five or more people may be too few for a rate of 10, 5 or 1 %. The command then adapts the
+    threshold from the model's card to the distances of these people. In tests, this threshold
     kept the rate in about nine of ten groups of people. The command refuses other rates that are
     too small for the number of people, and prints how many people the rate needs.
 
@@ -123,7 +123,7 @@ def run(
     """
     if (folder is None) == (remove is None):
         raise typer.BadParameter(
-            "give either FOLDER to set a threshold or --remove RATE to remove a threshold."
+            "Give either FOLDER to set a threshold or --remove RATE to remove a threshold."
         )
     if remove is not None:
         if extrapolate or groups is not None or window is not None:
@@ -187,15 +187,16 @@ def run(
     is_first = window is None and before is not None and before.provisional
     if is_first and threshold.value > before.value:
         _console.note(
-            "Note: decisions without --far are less strict now, because they use this threshold. "
-            "Before, they used a smaller threshold from the model's card, which was set for a "
+            "Note: decisions without --far now use this threshold. They are less strict than "
+            "before, because the threshold from the model's card is smaller. It was set for a "
             f"false accept rate of {100 * before.far:g} %. Calibrate with a smaller --far for "
             "stricter decisions."
         )
 
 
 def _note_left_out(reasons, *, any_used):
-    """Prints why files were left out. If no file was used, only the first reasons are printed."""
+    """Prints why files were left out. If no file was used, prints at most `MOST_LEFT_OUT`
+    reasons."""
     from keras_dml.cli import _console
 
     count = len(reasons) if any_used else MOST_LEFT_OUT

@@ -22,7 +22,7 @@ USUAL = 0.01  # false accept rate whose threshold gives the verdict, as a galler
 
 
 class _Comparison:
-    """Model with the attributes that `_galleries.Reader` expects of a gallery."""
+    """Model with the attributes of a gallery that `_galleries.Reader` needs."""
 
     def __init__(self, model):
         from keras_dml import quality
@@ -119,14 +119,15 @@ def run(
 
 
 def _measured(distance, scale):
-    """Returns a distance as text, or a score from 0 to 100 as text if `scale` is not None."""
+    """Returns a text with the distance, or with a score from 0 to 100 if `scale` is given."""
     if scale is None:
         return f"distance {distance:.4g}"
     return f"closeness {scale.closeness(distance):.1f} of 100"
 
 
 def _verdict(rows, distance):
-    """Returns a text with the decision by the threshold whose rate is nearest to `USUAL`.
+    """Returns the decision in words. The function uses the threshold whose false accept rate is
+    nearest to `USUAL`.
 
     Args:
         rows: Thresholds of the card.
@@ -134,7 +135,8 @@ def _verdict(rows, distance):
     """
     row = min(rows, key=lambda row: abs(row["far"] - USUAL))
     verdict = "accepted" if distance <= row["value"] else "rejected"
-    return f"{verdict} as one person by the card's threshold for FAR {100 * row['far']:g} %"
+    far = f"{100 * row['far']:g} %"
+    return f"{verdict} as one person. The threshold for FAR {far} is from the card."
 
 
 def _judged(row, distance, scale):

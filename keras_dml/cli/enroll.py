@@ -18,8 +18,8 @@ def run(
         str,
         typer.Argument(
             metavar="PERSON|FOLDER",
-            help="Name of a person. Without FILES, a folder with the recordings "
-            "FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES, or a csv with the columns path "
+            help="With FILES, the name of one person. Without FILES, a folder of people "
+            "(FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES), or a csv with the columns path "
             "and person.",
             show_default=False,
             autocompletion=_completion.complete_people_or_paths,
@@ -101,7 +101,7 @@ def _enroll_people(gallery, folder, options, as_json):
 
     stopped = (
         "Stopped. People whose files were all read are enrolled. Run the command again to enroll "
-        "the remaining people. Recordings that are already enrolled count once."
+        "the remaining people. A recording that is already enrolled counts once."
     )
     with _console.stoppable(stopped), _answers.spell_messages():
         try:
@@ -203,7 +203,8 @@ def _show_refused(reasons, most):
 
 
 def _end(enrolled, repeated, refused):
-    """Exits with status 0 if no file is refused, 1 if some are, and 2 if none is enrolled."""
+    """Exits with status 0 if no file is refused, 1 if some files are refused, 2 if no file is
+    enrolled."""
     if not enrolled and not repeated:
         raise typer.Exit(_statuses.ERROR)
     _statuses.exit_with_answer(not refused)

@@ -92,13 +92,13 @@ def run(
     if to is Format.savedmodel and (quantization or representative):
         raise typer.BadParameter(
             "the weights of a SavedModel are always float32. Use --quantization and "
-            "--representative with --to tflite."
+            "--representative only with --to tflite."
         )
     if quantization is Quantization.int8 and representative is None:
         raise typer.BadParameter(
-            "int8 needs --representative FILE.npz with about 100 recordings (time, channels) or "
-            "images like those that the device will record. --quantization dynamic needs no such "
-            "file."
+            "--quantization int8 needs --representative FILE.npz. The file must contain about 100 "
+            "recordings (time, channels) or images that are similar to those of the device. "
+            "--quantization dynamic needs no such file."
         )
     from keras_dml import _files
     from keras_dml.cli import _console, _export_gallery
@@ -106,7 +106,7 @@ def run(
     if _export_gallery.is_gallery(name):
         if to is Format.savedmodel:
             raise typer.BadParameter(
-                "a gallery cannot be a SavedModel. Use --to tflite or --to templates."
+                "a gallery cannot be exported as a SavedModel. Use --to tflite or --to templates."
             )
         if to is Format.templates:
             if quantization or representative or far is not None:
@@ -120,11 +120,11 @@ def run(
         _export_gallery.write(name, out, weights, representative, access, far=far, as_json=as_json)
         return
     if to is Format.templates:
-        raise typer.BadParameter(f"--to templates needs a gallery, and {name} is not one.")
+        raise typer.BadParameter(f"--to templates needs a gallery, but {name} is not a gallery.")
     if far is not None:
-        raise typer.BadParameter(f"--far needs a gallery, and {name} is not one.")
+        raise typer.BadParameter(f"--far needs a gallery, but {name} is not a gallery.")
     if access != _options.Access():
-        raise typer.BadParameter(f"--key and --keys need a gallery, and {name} is not one.")
+        raise typer.BadParameter(f"--key and --keys need a gallery, but {name} is not a gallery.")
     from keras_dml.cli import _answers, _models
 
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
@@ -190,7 +190,7 @@ def read_recordings(path):
         try:
             names = archive.check(file)
             if not names:
-                raise ValueError("it is empty")
+                raise ValueError("the zip file is empty")
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return [_arrays.real(f"`{key}`", arrays[key]) for key in sorted(arrays)]

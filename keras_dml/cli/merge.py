@@ -38,7 +38,8 @@ def run(
         typer.Option(
             "--other-keys",
             metavar="FILE",
-            help="File with the keys of OTHER's people, if OTHER is encrypted on a server.",
+            help="File with the keys of the people in OTHER. Only an encrypted gallery on a server "
+            "needs this file.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),

@@ -48,7 +48,7 @@ def run(
         raise typer.BadParameter("--list cannot be combined with FILES or --undo.")
     if not is_listing and not files:
         expected = "the ids of marked recordings" if is_undoing else "FILES of recordings"
-        raise typer.BadParameter(f"give {expected}, or --list.")
+        raise typer.BadParameter(f"Give either {expected} or --list.")
     if is_listing:
         _list(gallery, person, options.access, as_json=as_json)
         return

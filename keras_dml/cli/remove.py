@@ -21,7 +21,7 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """Remove a person with all recordings.
+    """Remove a person and all recordings of this person.
 
     The command needs no model. No data of the person remains in the gallery file. Delete copies of
     the file, such as backups, yourself. If an encrypted gallery is on a server, the command

@@ -85,10 +85,10 @@ def run(
 ) -> None:
     """Serve a web page and a REST interface that enroll, verify and identify people.
 
-    The page is at /, and /docs and /openapi.json describe the REST interface. By default, all users
-    of this machine can reach the server, and no other machine can. The server uses HTTP without
-    encryption. To reach the server from other machines, use an SSH tunnel or a reverse proxy with
-    TLS.
+    The page is at the path /. The paths /docs and /openapi.json describe the REST interface. By
+    default, all users of this machine can reach the server. Other machines cannot reach it. The
+    server uses HTTP without encryption. To reach the server from other machines, use an SSH tunnel
+    or a reverse proxy with TLS.
 
     The server decides with the thresholds of the gallery. The responses of the server contain
     decisions, and with --scores they also contain scores.

@@ -71,7 +71,7 @@ def run(
             help="Resample recordings to this rate, which may be up to twice their original rate. "
             "Times may be uneven. For sound at 16000 Hz, a pretrained voice encoder is compared "
             "too.",
-            show_default="no resampling, or the median rate if times are uneven",
+            show_default="no resampling if times are even, else the median rate",
         ),
     ] = None,
     time: _options.Time = None,

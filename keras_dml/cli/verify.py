@@ -26,8 +26,8 @@ def run(
 
     The false accept rate of a threshold is the rate for one try. If a person may try three times,
     false claims are accepted up to three times as often. `keras-dml card MODEL` shows the measured
-    rates. After several rejected claims to be the same person, the command refuses claims during a
-    pause. Each further rejected claim doubles this pause, up to an hour.
+    rates. After several rejected claims to be one person, a pause begins, in which the command
+    refuses such claims. Each further rejected claim doubles the pause, up to an hour.
 
     Exit status: 0 if accepted, 1 if rejected, 2 without a decision, such as during a pause.
 

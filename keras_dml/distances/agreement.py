@@ -83,8 +83,8 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Returns the module and the name of a distance's class. The module and the name stay the same
-    if a notebook defines the class again."""
+    """Returns the module and the name of a distance's class. If a notebook defines the class again,
+    the new class has the same module and name."""
     return type(distance).__module__, type(distance).__qualname__
 
 

@@ -34,7 +34,7 @@ class Distance:
     - `degenerate`, for exports, if the distance is not defined for an embedding that contains only
       zeros.
     - `is_zero_at_itself = False`, if d(x, x) is not 0. Losses that compare squared distances read
-      this attribute.
+      `is_zero_at_itself`.
     - `index_vectors`, for galleries on a server.
     - `check`: optional, to reject embeddings that are invalid or from another model.
     - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
@@ -47,13 +47,15 @@ class Distance:
         rank: Rank of a batch of embeddings. None allows any rank.
         embeddings: Text that describes a batch of embeddings in error messages.
         is_zero_at_itself: Whether the distance of an embedding to itself is 0.
-        is_learned: Whether the distance has weights. An exporter may round these weights.
+        is_learned: Whether the distance has weights. An exporter may round the weights of a learned
+            distance.
         weights: Weights of a learned distance.
         has_mean: Whether the mean of embeddings can be computed by averaging the points that
             `mean_points` returns.
         device_distance: Name of the distance that a TFLite file computes instead of this distance,
             because devices have no eigendecomposition. The TFLite file then compares tangent
-            vectors. None means that the TFLite file computes this distance.
+            vectors. If `device_distance` is None, the TFLite file computes the distance of this
+            class.
         device_tolerance: Largest error of the distances that `on_device` returns, as a fraction of
             the largest distance.
         index_metric: Metric for comparing `index_vectors`, "l1" or "l2".
@@ -116,7 +118,7 @@ class Distance:
         tensors.
 
         Raises:
-            ValueError: If a set has a wrong rank, or the sets are from different models.
+            ValueError: If a set has a wrong rank, or if the sets are from different models.
         """
         x, y = _tensor("x", x), _tensor("y", y)
         if self.rank is not None:
@@ -129,7 +131,7 @@ class Distance:
         Args:
             name: Name of the argument, for error messages.
             embeddings: NumPy array, shape `(n, ...)`.
-            owner: Model that is expected to have computed the embeddings. Default: unknown.
+            owner: Model from which the embeddings should come. By default, the model is unknown.
 
         Raises:
             ValueError: If the embeddings are invalid, or from another model.
@@ -149,7 +151,7 @@ class Distance:
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns a valid embedding for which the distance is hardest to compute numerically. By
-        default, all numbers of this embedding are zero.
+        default, the returned embedding contains only zeros.
 
         Exports use this embedding to compare the exported file with Keras. Galleries on a server
         derive the size of index vectors from this embedding. Override this method if the distance
@@ -213,7 +215,7 @@ class Distance:
         """Maps embeddings to points. The average of the points corresponds to the mean of the
         embeddings under this distance.
 
-        Only distances with `has_mean` implement this method. Because the mean is an average, a
+        Only distances with `has_mean` implement `mean_points`. Because the mean is an average, a
         caller can add an embedding to a mean, and can later remove exactly this embedding.
 
         Args:
@@ -222,7 +224,7 @@ class Distance:
         Returns:
             Points, NumPy array, float64, shape `(n, ...)`.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
+        raise NotImplementedError(f"{type(self).__name__} does not define a mean of embeddings.")
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         """Maps a point that `mean_points` returned, or an average of such points, back to an
@@ -234,7 +236,7 @@ class Distance:
         Returns:
             NumPy array, float64.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
+        raise NotImplementedError(f"{type(self).__name__} does not define a mean of embeddings.")
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Returns an array whose Euclidean (Frobenius) norm is the distance of two embeddings.
@@ -266,7 +268,7 @@ class Distance:
         """Returns the contribution of each activation to the distance between `x` and `y`. The
         activations are the values from which `x` was computed.
 
-        Only distances that implement `segment_parts` implement this method.
+        Every distance that implements `activation_parts` also implements `segment_parts`.
 
         Args:
             x: Embedding, NumPy array, shape `(filters + 1, knots)`.
@@ -334,7 +336,7 @@ def register(name: str) -> Callable[[Kind], Kind]:
         name: Name of the distance, such as `"stein"`.
 
     Raises:
-        TypeError: If `name` is not a string, or the decorated object is not a subclass of
+        TypeError: If `name` is not a string, or if the decorated object is not a subclass of
             `Distance` with a method `pairwise`.
         ValueError: If `name` is empty or belongs to another class, if the class is registered under
             another name, or if Keras's registry holds another class of this package with the same
@@ -370,26 +372,27 @@ def _check_free(name, kind):
     holder = _NAMES.get(name)
     if holder is not None and not _is_same_class(holder, kind):
         raise ValueError(
-            f"The distance name {name!r} is registered by {_path(holder)}. Received {_path(kind)}. "
-            "Register it under another name."
+            f"Received the class {_path(kind)} with the name {name!r}, but this name is registered "
+            f"for the class {_path(holder)}. Register the class under another name."
         )
     for registered, holder in _NAMES.items():
         if registered != name and _is_same_class(holder, kind):
             raise ValueError(
-                f"{_path(kind)} is registered as {registered!r}. Received another name, {name!r}. "
-                "Register a subclass under the second name."
+                f"Received the name {name!r} for the class {_path(kind)}, but this class is "
+                f"already registered as {registered!r}. A class must have only one name. Register "
+                f"a subclass as {name!r}."
             )
     holder = keras.saving.get_registered_object(f"{PACKAGE}>{kind.__name__}")
     if holder is not None and not _is_same_class(holder, kind):
         raise ValueError(
-            f"Saved models use the class name {kind.__name__!r} for {_path(holder)}. Received "
-            f"{_path(kind)}. Rename the class."
+            f"Received the class {_path(kind)}, but in saved models the class name "
+            f"{kind.__name__!r} means {_path(holder)}. Rename the class."
         )
 
 
 def _is_same_class(holder, kind):
-    """Returns True if two classes are the same class, also after a reload of the module or a new
-    run of the notebook cell."""
+    """Returns True if two classes have the same module and the same qualified name, for example
+    because a module was reloaded or a notebook cell ran again."""
     return _path(holder) == _path(kind)
 
 
@@ -451,7 +454,8 @@ def get(identifier: str | dict[str, Any] | Distance | Callable[..., Any]) -> Dis
     Raises:
         ValueError: If the name is unknown or belongs to a learned distance. The message for unknown
             names lists the registered names.
-        TypeError: If `identifier` has another type, or is a `Distance` without `pairwise`.
+        TypeError: If `identifier` is not a name, a serialized distance, a `Distance` or a function,
+            or if it is a `Distance` without `pairwise`.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)

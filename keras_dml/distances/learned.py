@@ -38,8 +38,8 @@ class NegativeSimilarity(Distance):
         return -self.layer(x, y, training=False)
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns vectors by which a database finds candidates with a high cosine. The learned
-        similarity may rank the candidates in another order than the cosine."""
+        """Returns vectors of length 1, so that a database can search for candidates with a high
+        cosine. The learned similarity may rank the candidates in another order than the cosine."""
         return Cosine().index_vectors(embeddings)
 
     def bytes_per_pair(self, embedding: np.ndarray) -> int:

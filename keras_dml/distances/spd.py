@@ -26,8 +26,8 @@ class SPDDistance(Distance):
     `(m, k, k)` have shape `(n, m)`.
 
     Attributes:
-        needs_definite: Whether matrices must be positive definite. For other matrices an eager call
-            raises a ValueError, and a compiled step returns NaN.
+        needs_definite: Whether matrices must be positive definite. If True, an eager call raises a
+            ValueError for a matrix that is not positive definite, and a compiled step returns NaN.
     """
 
     rank = 3
@@ -63,8 +63,9 @@ class AffineInvariant(SPDDistance):
     This distance needs one eigendecomposition for each pair of matrices, whereas `LogEuclidean`
     needs one eigendecomposition for each matrix.
 
-    A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
-    in float64), raises a ValueError. In a compiled step, the distances of such a matrix are NaN.
+    The distance raises a ValueError if a matrix is not positive definite, or if its condition
+    number exceeds 2e6 in float32 or 1e13 in float64. In a compiled step, the distances of such a
+    matrix are NaN.
     """
 
     needs_definite = True
@@ -119,9 +120,9 @@ class LogEuclidean(SPDDistance):
 class Stein(SPDDistance):
     """Stein distance between SPD matrices (Sra2012). The distance has no unit.
 
-    The distance is computed from determinants. A matrix that is not positive definite, or whose
-    condition number exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled
-    step, the distances of such a matrix are NaN.
+    The distance is computed from determinants. The distance raises a ValueError if a matrix is not
+    positive definite, or if its condition number exceeds 2e6 in float32 or 1e13 in float64. In a
+    compiled step, the distances of such a matrix are NaN.
     """
 
     needs_definite = True

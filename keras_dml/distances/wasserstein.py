@@ -22,14 +22,14 @@ class Wasserstein(Distance):
     """Distance between quantile embeddings: the p-Wasserstein distance of each filter, summed over
     the filters (Abdelwahab2019, Eq. 9).
 
-    An embedding has shape `(filters + 1, knots)`. The last row holds the knots. Each other row
-    holds the values of one filter's quantile function at the knots. Comparing embeddings with
-    different knots raises a ValueError in an eager call.
+    An embedding has shape `(filters + 1, knots)`. The last row holds the knots. Every row before
+    the last row holds the values of one filter's quantile function at the knots. Comparing
+    embeddings with different knots raises a ValueError in an eager call.
 
     Quantile functions are interpolated linearly between the knots, whereas POT and SciPy compare
-    step functions. So the distances between small samples differ from POT and SciPy. For example,
-    the distance between the samples {0, 1} and {0, 0} is .75 here, but .5 in POT and SciPy. The
-    distance is NaN if an embedding has infinite values.
+    step functions. So the distances between small samples differ from the distances that POT and
+    SciPy compute. For example, the distance between the samples {0, 1} and {0, 0} is .75 here, but
+    .5 in POT and SciPy. The distance is NaN if an embedding has infinite values.
 
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
@@ -45,7 +45,7 @@ class Wasserstein(Distance):
 
     @property
     def has_mean(self) -> bool:
-        """True for order `p = 2`, because only for this order the barycenter is the average of the
+        """True for order `p = 2`. For other orders, the barycenter is not the average of the
         quantile functions."""
         return self.p == 2
 
@@ -77,7 +77,10 @@ class Wasserstein(Distance):
     def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
         error = np.abs(embeddings[:, -1] - expected[:, -1]).max()
         if error > SAME_KNOTS:
-            raise ValueError(f"its knots differ by {error:.2g}, more than {SAME_KNOTS}")
+            raise ValueError(
+                f"the knots of the embeddings differ by {error:.2g}, but at most {SAME_KNOTS} is "
+                "allowed"
+            )
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns a constant quantile function with the same knots as the given embedding."""

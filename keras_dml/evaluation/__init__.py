@@ -7,8 +7,8 @@ compared.
 
 Three functions compute a threshold for a false accept rate (FAR) that the caller wants:
 
-- `threshold_at_far` computes the largest score that accepts at most the wanted fraction of the
-  given imposter trials. The function does not estimate the FAR for other people.
+- `threshold_at_far` computes the largest score at which at most the wanted fraction of the given
+  imposter trials is accepted. The function does not estimate the FAR for other people.
 - `certificate` also computes a 95 % confidence interval of the FAR for other people.
   `Gallery.calibrate` calls `certificate`.
 - `promise` computes a stricter threshold. For any distribution of the scores, the average FAR of
@@ -17,9 +17,9 @@ Three functions compute a threshold for a false accept rate (FAR) that the calle
 Scores are distances, so smaller is closer. Trials with `score <= threshold` are accepted. To
 evaluate a similarity `S`, pass `-S` as the scores.
 
-The package needs NumPy, SciPy and scikit-learn. Keras is loaded only by `robustness`, by its result
-classes, and by functions that are called with a distance name from `keras_dml.distances`. A name of
-this package is imported when it is first used.
+The package needs NumPy, SciPy and scikit-learn. Keras is loaded only by `robustness`, by the result
+classes of `robustness`, and by functions that are called with a distance name from
+`keras_dml.distances`. Each function or class is imported when it is first used.
 """
 
 import lazy_loader

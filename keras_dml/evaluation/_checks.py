@@ -16,8 +16,8 @@ array must broadcast to the shape of the scores."""
 
 
 def check_finite(name, values):
-    """Raises ValueError if a value is not finite. The message contains the index of the first value
-    that is not finite."""
+    """Raises ValueError if a value is not finite. The error message contains the index of this
+    value."""
     bad = ~np.isfinite(values)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -69,14 +69,14 @@ def check_trials(scores, genuine):
 
     Args:
         scores: Distances of the trials, any shape.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
 
     Returns:
         Tuple `(scores, genuine)` of a float64 array and a boolean array, both of shape `(trials,)`.
 
     Raises:
-        TypeError: If `genuine` is not boolean, or the scores are not real numbers.
-        ValueError: If the shapes of `scores` and `genuine` differ, a score is not finite, or
+        TypeError: If `genuine` is not boolean, or if the scores are not real numbers.
+        ValueError: If the shapes of `scores` and `genuine` differ, if a score is not finite, or if
             genuine trials or imposter trials are missing.
     """
     scores = real("`scores`", scores, np.float64)
@@ -131,9 +131,9 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
         `(entries,)`.
 
     Raises:
-        TypeError: If the distances are not real numbers, or the ids are invalid (see `ids`).
+        TypeError: If the distances are not real numbers, or if the ids are invalid (see `ids`).
         ValueError: If the number of probe ids or of gallery ids does not match the shape of the
-            matrix, a distance is not finite, or the matrix is empty.
+            matrix, if a distance is not finite, or if the matrix is empty.
     """
     distances = real("`distances`", distances, np.float64)
     probe_ids, gallery_ids = ids("`probe_ids`", probe_ids), ids("`gallery_ids`", gallery_ids)
@@ -158,15 +158,16 @@ def ids_of_trials(people, shape):
     """Returns the ids of the two people in each trial as flat arrays.
 
     Args:
-        people: `(probe_ids, claimed_ids)`.
-        shape: Shape of the scores before flattening. The ids are broadcast to this shape.
+        people: Pair `(probe_ids, claimed_ids)` with the ids of the two people in each trial.
+        shape: Shape of the scores before flattening, to which the ids are broadcast.
 
     Returns:
         Tuple `(probe_ids, claimed_ids)` of arrays of shape `(trials,)`.
 
     Raises:
         TypeError: If the ids are invalid (see `ids`).
-        ValueError: If `people` is not a pair, an id is NaN, or the ids do not broadcast to `shape`.
+        ValueError: If `people` is not a pair, if an id is NaN, or if the ids do not broadcast to
+            `shape`.
     """
     if not hasattr(people, "__len__") or len(people) != 2:
         received = f"{len(people)} entries" if hasattr(people, "__len__") else repr(people)
@@ -189,9 +190,10 @@ def person_codes(people, genuine, shape):
     """Gives people the codes 0, 1, ... and returns the codes of the two people in each trial.
 
     Args:
-        people: `(probe_ids, claimed_ids)`, or None.
+        people: Pair `(probe_ids, claimed_ids)` with the ids of the two people in each trial, or
+            None.
         genuine: Booleans that `check_trials` returned, shape `(trials,)`.
-        shape: Shape of the scores before flattening. The ids are broadcast to this shape.
+        shape: Shape of the scores before flattening, to which the ids are broadcast.
 
     Returns:
         Tuple `(probe_codes, claimed_codes)` of integer arrays of shape `(trials,)`. None if

@@ -22,14 +22,14 @@ class Clustering:
 
     Attributes:
         nmi: Normalized mutual information (NMI). The mutual information is divided by the mean of
-            two entropies, one for the classes and one for the clusters. The NMI is 1 if the two
-            entropies are 0.
+            two entropies, one for the classes and one for the clusters. The NMI is 1 if there is
+            one class and one cluster, so that the two entropies are 0.
         f1: Pair-counting F1, 2 TP / (2 TP + FP + FN). A true positive (TP) is a pair of samples
-            with the same class and the same cluster. The value is 1 if no pair shares a class or a
+            with the same class and the same cluster. The F1 is 1 if no pair shares a class or a
             cluster.
-        precision: Fraction of same-cluster pairs that also have the same class. The value is 1 if
-            no pair shares a cluster.
-        recall: Fraction of same-class pairs that also have the same cluster. The value is 1 if no
+        precision: Fraction of same-cluster pairs that also have the same class. The precision is 1
+            if no pair shares a cluster.
+        recall: Fraction of same-class pairs that also have the same cluster. The recall is 1 if no
             pair shares a class.
         pairs: Numbers of true positive, false positive and false negative pairs.
         samples: Number of samples.
@@ -67,7 +67,7 @@ def clustering(labels: ArrayLike, clusters: ArrayLike) -> Clustering:
         clusters.
 
     Raises:
-        ValueError: If the shapes of `labels` and `clusters` differ, or there are no samples.
+        ValueError: If the shapes of `labels` and `clusters` differ, or if there are no samples.
 
     >>> result = clustering([0, 0, 1, 1], ["a", "a", "a", "b"])
     >>> round(result.nmi, 3), result.f1
@@ -99,11 +99,11 @@ def embedding_clustering(
 ) -> Clustering:
     """Computes NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
-    k-means runs from ten random initializations. The run whose clusters have the smallest sum of
-    squared distances is used. Kim2020 reports NMI and F1, but does not describe its clustering
-    algorithm. If embeddings are SPD matrices, convert them to vectors by the matrix logarithm
-    before the call. The metrics are then comparable between models that were trained with different
-    losses.
+    k-means runs from ten random initializations. The run with the smallest sum of squared distances
+    is used. Kim2020 reports NMI and F1, but does not describe its clustering algorithm. If
+    embeddings are SPD matrices, convert them to vectors by the matrix logarithm before the call.
+    After the conversion to vectors, the metrics are comparable between models that were trained
+    with different losses.
 
     Args:
         embeddings: Vectors, shape `(samples, features)`.
@@ -118,8 +118,8 @@ def embedding_clustering(
 
     Raises:
         TypeError: If `clusters` or `seed` is not a whole number.
-        ValueError: If the shapes of `embeddings` and `labels` do not fit together, a value is not
-            finite, or `clusters` exceeds the number of samples.
+        ValueError: If the shapes of `embeddings` and `labels` do not fit together, if a value is
+            not finite, or if `clusters` exceeds the number of samples.
 
     >>> vectors = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]])
     >>> embedding_clustering(vectors, ["walk", "walk", "run", "run"]).nmi

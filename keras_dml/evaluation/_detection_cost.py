@@ -20,10 +20,10 @@ class DetectionCost:
     """Minimum normalized detection cost (minDCF) of a list of trials.
 
     Attributes:
-        cost: Minimum cost. The best value is 0. A trivial system either accepts every trial or
-            rejects every trial. The cost is divided by the cost of the cheaper trivial system.
-        threshold: Smallest threshold with this cost, in units of the scores. The threshold is -inf
-            if rejecting every trial costs least.
+        cost: Minimum cost. The best value is 0. The cost is normalized: it is divided by the cost
+            of accepting every trial or by the cost of rejecting every trial, whichever is lower.
+        threshold: Smallest threshold with the minimum cost, in units of the scores. The threshold
+            is -inf if rejecting every trial costs least.
         prior: Probability that a trial is genuine.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
@@ -58,13 +58,13 @@ def detection_cost(
     """Computes the minimum detection cost (minDCF), as reported in speaker verification.
 
     `min_t [C_miss prior FRR(t) + C_fa (1 - prior) FAR(t)] / min(C_miss prior, C_fa (1 - prior))`.
-    The threshold `t` is chosen on the evaluated trials. On other trials, the cost at this threshold
-    is usually higher.
+    The threshold `t` is chosen on the evaluated trials. On other trials, the cost at the threshold
+    `t` is usually higher.
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. For a similarity `S`, pass
             `-S` as the scores.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
         cost_false_accept: Cost of accepting an imposter trial, above 0.
@@ -79,10 +79,10 @@ def detection_cost(
         `DetectionCost`.
 
     Raises:
-        TypeError: If `genuine` is not boolean, or `bootstrap` is not a whole number.
-        ValueError: If shapes differ, a score is not finite, genuine trials or imposter trials are
-            missing, `people` contradicts `genuine`, or `prior`, a cost or `bootstrap` is out of
-            range.
+        TypeError: If `genuine` is not boolean, or if `bootstrap` is not a whole number.
+        ValueError: If shapes differ, if a score is not finite, if genuine trials or imposter trials
+            are missing, if `people` contradicts `genuine`, or if `prior`, a cost or `bootstrap` is
+            out of range.
 
     >>> detection_cost([0.1, 0.3, 0.2, 0.9], np.array([True, True, False, False])).cost
     0.5
@@ -117,8 +117,8 @@ def bayes_threshold(
 
     The threshold `log(C_fa (1 - prior) / (C_miss prior))` is optimal if similarities are log
     likelihood ratios. The pair term of Monteiro2020 (Eq. 3) trains similarities toward log
-    likelihood ratios. Check the calibration of a model on a development set before using this
-    threshold.
+    likelihood ratios. Check the calibration of a model on a development set before you use the
+    Bayes threshold.
 
     Args:
         prior: Probability that a trial is genuine, above 0 and below 1.

@@ -1,4 +1,4 @@
-"""Computes distance matrices in which equal gallery entries have equal columns."""
+"""Computes distance matrices. The columns of equal gallery entries are always equal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def distance_matrix_rows(embeddings, gallery, distance):
     """Returns a function that computes chosen rows of the distance matrix between queries and
     gallery.
 
-    If gallery entries are equal bit for bit, their distances are computed once and copied. Without
-    this step, equal entries could have different distances, because a matrix product may round the
-    same sum differently in different columns.
+    If gallery entries are equal bit for bit, their distances are computed once and copied. If the
+    distances were computed separately, equal entries could have different distances, because a
+    matrix product may round the same sum differently in different columns.
 
     Args:
         embeddings: Queries, shape `(queries, ...)`. If `distance` is `"precomputed"`, `embeddings`
@@ -23,8 +23,8 @@ def distance_matrix_rows(embeddings, gallery, distance):
 
     Returns:
         Function that takes a slice of the queries and returns a new float64 array of shape
-        `(rows, entries)`. The values rank the entries in the same order as the distance. The values
-        may be the distance itself or an increasing function of the distance, such as its square.
+        `(rows, entries)`. The values are the distances or an increasing function of the distances,
+        such as their squares, so they rank the entries in the same order.
     """
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)
@@ -37,8 +37,8 @@ def distinct(gallery):
     """Removes repeated entries.
 
     Returns:
-        Distinct entries, and the position of each original entry among the distinct entries. The
-        positions are None if all entries differ.
+        Distinct entries, and the position of each original entry among the distinct entries. If all
+        entries differ, the second result is None.
     """
     flat = np.ascontiguousarray(gallery.reshape(len(gallery), -1) + 0.0)  # -0.0 is 0.0
     rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]

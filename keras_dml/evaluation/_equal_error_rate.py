@@ -1,7 +1,7 @@
 """Computes equal error rates (EER) of one method, and compares the EERs of two or more methods.
 
-At one threshold, the false accept rate (FAR) equals the false reject rate (FRR). The error rate at
-this threshold is the EER.
+The EER is the error rate at the threshold for which the false accept rate (FAR) equals the false
+reject rate (FRR).
 """
 
 from __future__ import annotations
@@ -57,22 +57,23 @@ def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
     """Computes the error rate at which FAR equals FRR, with linear interpolation.
 
     Each threshold gives a point (FAR, FRR), from (0, 1) at the threshold -inf to (1, 0) at the
-    largest score. Straight lines connect these points. The EER is the FAR at the point of the lines
-    where FAR = FRR. Other definitions use the nearest point or the convex hull of the ROC curve. If
-    there are few trials, these definitions give different values.
+    largest score. Straight lines connect the points of neighboring thresholds. The EER is the FAR
+    at the point where the lines cross the diagonal FAR = FRR. Other definitions of the EER use the
+    nearest point or the convex hull of the ROC curve. If there are few trials, different
+    definitions give different values.
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. Trials with
             `score <= threshold` are accepted. For a similarity S, pass -S as the scores.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
 
     Returns:
         `EqualErrorRate`.
 
     Raises:
         TypeError: If `genuine` is not boolean.
-        ValueError: If shapes differ, a score is not finite, or genuine trials or imposter trials
-            are missing.
+        ValueError: If shapes differ, if a score is not finite, or if genuine trials or imposter
+            trials are missing.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.25, 0.75, 0.9]), np.array([1, 1, 0, 0], bool)
@@ -127,14 +128,15 @@ def eer_difference(
     """Computes the difference of the equal error rates of two methods on the same trials.
 
     Each replicate of the bootstrap draws people once and evaluates the two methods on the same
-    draw. People who are difficult for both methods therefore do not widen the interval.
+    draw. If some people are difficult for the two methods, the interval of the difference therefore
+    does not become wider.
 
     Args:
         first: Distances that the first method computes for the trials, any shape. Smaller is
             closer.
-        second: Distances that the second method computes for the same trials, same shape as
+        second: Distances that the second method computes for the same trials, in the shape of
             `first`. The two methods may use different units.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `first`, True if the probe person is the claimed person.
         people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws people. If `people` is None,
             the bootstrap draws trials.
@@ -142,12 +144,12 @@ def eer_difference(
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerDifference`. If neither method makes an error on n people, the interval is -3 / n to 3 /
-        n (rule of three).
+        `EerDifference`. If the two methods make no error on n people, the interval of the
+        difference is -3 / n to 3 / n (rule of three).
 
     Raises:
         TypeError: If the trials are invalid (see `verification`).
-        ValueError: If the trials are invalid (see `verification`), or `bootstrap` is not a whole
+        ValueError: If the trials are invalid (see `verification`), or if `bootstrap` is not a whole
             number of at least 1.
 
     >>> import numpy as np
@@ -182,9 +184,8 @@ class ComparedEer:
     Attributes:
         value: Equal error rate of the method, averaged over its training seeds.
         ci95: 95 % confidence interval of `value`.
-        difference: Equal error rate of the first method minus the equal error rate of this method.
-            `difference` is negative if the first method is better. For the first method, it is
-            None.
+        difference: Equal error rate of the first method minus `value`. `difference` is negative if
+            the first method is better, and None for the first method itself.
         difference_ci95: Paired 95 % confidence interval of `difference`. None for the first method.
     """
 
@@ -226,8 +227,8 @@ class EerComparison(dict[str, ComparedEer]):
         is_significant = method.difference_ci95[0] > 0 or method.difference_ci95[1] < 0
         return (
             f"{rate}. The EER of {first} is {abs(100 * method.difference):.1f} percentage points "
-            f"{word} (95 % interval of {first} minus {name}: {_signed(method.difference_ci95)}), "
-            f"which is {'' if is_significant else 'not '}significant."
+            f"{word} (95 % interval of {first} minus {name}: {_signed(method.difference_ci95)}). "
+            f"This difference is {'' if is_significant else 'not '}significant."
         )
 
 
@@ -242,15 +243,15 @@ def eer_comparison(
     """Compares the equal error rates of methods that were trained with one or more seeds.
 
     All methods are evaluated on the same trials. Each replicate of the bootstrap draws people and
-    seeds once for all methods. People who are difficult for all methods, and seeds that are good
-    for all methods, therefore do not widen the intervals of the differences.
+    seeds once for all methods. If some people are difficult for all methods, or some seeds are good
+    for all methods, the intervals of the differences therefore do not become wider.
 
     Args:
         scores: Dict that maps the name of each method to a list of arrays. The list has one array
             for each training seed. Each array holds the distances of all trials, and all arrays
             have the same shape. A method that does not depend on a seed has one array.
-        genuine: Booleans, same shape as each array in `scores`. True if probe and claim are the
-            same person.
+        genuine: Booleans in the shape of each array in `scores`, True if the probe person is the
+            claimed person.
         people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws people. If `people` is None,
             the bootstrap draws trials.
@@ -260,13 +261,15 @@ def eer_comparison(
     Returns:
         `EerComparison`, a dict that maps the name of each method to its `ComparedEer`. The interval
         of an EER is computed as in `verification`, but the bootstrap also draws seeds. The interval
-        of a difference is computed by a percentile bootstrap that draws people and seeds. If
-        neither method makes an error on n people, this interval is -3 / n to 3 / n (rule of three).
+        of a difference is computed by a percentile bootstrap that draws people and seeds. If the
+        two methods make no error on n people, the interval of their difference is -3 / n to 3 / n
+        (rule of three).
 
     Raises:
         TypeError: If the trials are invalid (see `verification`).
-        ValueError: If the trials are invalid (see `verification`), `scores` is empty, `bootstrap`
-            is not a whole number of at least 1, or methods have different numbers of seeds.
+        ValueError: If the trials are invalid (see `verification`), if `scores` is empty, if
+            `bootstrap` is not a whole number of at least 1, or if methods have different numbers of
+            seeds.
 
     >>> genuine = np.arange(8) < 4
     >>> worse = [1, 2, 3, 5, 4, 6, 7, 8]

@@ -76,7 +76,7 @@ def crossing(far, tar):
 
     Args:
         far: False accept rates, shape `(..., points)`, ascending along the last axis.
-        tar: True accept rates, same shape, ascending.
+        tar: True accept rates in the shape of `far`, ascending.
 
     Returns:
         Tuple `(rate, index)` of the equal error rate and the index of the first point with FAR >=
@@ -93,11 +93,10 @@ def crossing(far, tar):
 def crossing_threshold(thresholds, far, tar, index):
     """Returns the threshold at the equal error rate of one error curve.
 
-    If FAR equals FRR at the point `index`, the two rates are equal at all thresholds up to the next
-    score where the curve changes. The result is the middle of this interval of thresholds. For
-    example, if genuine and imposter scores do not overlap, the result is the middle of the gap
-    between them. If FAR differs from FRR at the point `index`, the result is the score of this
-    point.
+    If FAR equals FRR at the point `index`, the two rates stay equal up to the next score at which
+    the curve changes. The result is the middle between the score of the point and this next score.
+    For example, if genuine and imposter scores do not overlap, the result is the middle of the gap
+    between them. If FAR and FRR differ at the point `index`, the result is the score of this point.
 
     Args:
         thresholds, far, tar: Thresholds, false accept rates and true accept rates of an error

@@ -26,10 +26,10 @@ class FewShot:
 
     Attributes:
         mean: Mean accuracy of the episodes, a fraction.
-        half_width: Half the width of the 95 % confidence interval of the mean. This value is 1.96
-            times the sample standard deviation of `accuracies`, divided by the square root of the
-            number of episodes. The interval accounts for the random draw of episodes, but not for
-            the choice of test examples.
+        half_width: Half the width of the 95 % confidence interval of the mean. The half width is
+            1.96 times the sample standard deviation of `accuracies`, divided by the square root of
+            the number of episodes. The interval accounts for the random draw of episodes, but not
+            for the choice of test examples.
         ways: Number of classes in an episode.
         shots: Number of support examples (examples from which the prototype is computed) per class.
         queries: Number of query examples per class.
@@ -66,11 +66,11 @@ def few_shot(
     """Computes the accuracy in N-way K-shot episodes. Prototypes are mean support embeddings
     (Monteiro2020, Eq. 4).
 
-    An episode draws `ways` classes. For each class it draws `shots` support examples and `queries`
-    query examples, all without replacement. A query is assigned to the class whose mean support
-    embedding is most similar. In a tie, the query is assigned to the class that was drawn first.
-    Episode `i` depends only on `seed` and `i`. To evaluate several methods on the same episodes,
-    pass the same seed in each call.
+    An episode draws `ways` classes. For each class, the episode draws `shots` support examples and
+    `queries` query examples without replacement. A query is assigned to the class whose mean
+    support embedding is most similar. In a tie, the query is assigned to the class that was drawn
+    first. Episode `i` depends only on `seed` and `i`. To evaluate several methods on the same
+    episodes, pass the same seed in each call.
 
     Args:
         embeddings: Embeddings of the examples in inference mode, shape `(examples, ...)`.
@@ -91,9 +91,9 @@ def few_shot(
 
     Raises:
         TypeError: If `ways`, `shots`, `queries`, `episodes` or `seed` is not an integer.
-        ValueError: If shapes do not fit together, a value or a score is not finite, there are fewer
-            classes than `ways`, a class has fewer than `shots + queries` examples, or both or
-            neither of `similarity` and `distance` are passed.
+        ValueError: If shapes do not fit together, if a value or a score is not finite, if there are
+            fewer classes than `ways`, if a class has fewer than `shots + queries` examples, or if
+            the call does not pass exactly one of `similarity` and `distance`.
 
     >>> points = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
     >>> print(few_shot(points, [0, 0, 0, 1, 1, 1], 2, 1, queries=2, distance="euclidean"))
@@ -124,7 +124,8 @@ def few_shot(
 
 
 def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Computes the prototype of each new class, which is its mean support embedding (Monteiro2020).
+    """Computes the prototypes of new classes. A prototype is the mean support embedding of a class
+    (Monteiro2020).
 
     Args:
         embeddings: Embeddings of the support examples in inference mode, shape `(examples, ...)`.
@@ -135,8 +136,8 @@ def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray,
         the classes, shape `(classes, ...)`. The means have the dtype of the embeddings.
 
     Raises:
-        ValueError: If there are no examples, the shapes of `embeddings` and `labels` do not fit
-            together, or a value is not finite.
+        ValueError: If there are no examples, if the shapes of `embeddings` and `labels` do not fit
+            together, or if a value is not finite.
 
     >>> names, means = support_means(np.array([[0.0], [2.0], [5.0]]), ["a", "a", "b"])
     >>> names.tolist(), means.tolist()
@@ -152,8 +153,8 @@ def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray,
 
 @dataclass(frozen=True)
 class GeneralizedAccuracy:
-    """Accuracy on new classes and on the old classes used in training. The classifier may predict
-    any of these classes (Xian2019).
+    """Accuracy on new classes and on old classes, which were used in training. The classifier may
+    predict any new or old class (Xian2019).
 
     Attributes:
         new: Fraction of new-class examples that are classified correctly.
@@ -185,9 +186,9 @@ def generalized_accuracy(
     class.
 
     The old classes were used in training. If a classifier may predict only new classes, its
-    accuracy does not show whether the classifier would prefer old classes. Therefore, studies of
-    generalized few-shot learning and of class-incremental learning report the accuracies that this
-    function computes.
+    accuracy does not show whether the classifier would prefer old classes. Studies of generalized
+    few-shot learning and of class-incremental learning therefore report the same two accuracies as
+    this function.
 
     Args:
         predicted: Predicted class of each example, shape `(examples,)`, chosen among all classes.
@@ -232,8 +233,8 @@ def generalized_accuracy(
 
 
 def mean_and_half_width(accuracies):
-    """Returns the mean accuracy of episodes, and half the width of a 95 % interval from the normal
-    distribution."""
+    """Returns the mean accuracy of episodes, and half the width of the 95 % interval of this mean
+    (normal approximation)."""
     stddev = np.std(accuracies, ddof=1)
     return float(np.mean(accuracies)), float(QUANTILE * stddev / math.sqrt(len(accuracies)))
 
@@ -274,7 +275,8 @@ def _members(labels, ways, count):
 
 
 def _means(embeddings, axis):
-    """Computes means in float64 and casts them to the dtype of the embeddings."""
+    """Computes means of embeddings in float64, and casts the means to the dtype of the
+    embeddings."""
     return embeddings.mean(axis=axis, dtype=np.float64).astype(embeddings.dtype)
 
 

@@ -47,14 +47,14 @@ def fusion_statistics(similarity: ArrayLike, cosine: ArrayLike) -> FusionStatist
 
     Args:
         similarity: Learned similarities of development trials, any shape.
-        cosine: Cosines of the same trials, same shape.
+        cosine: Cosines of the same trials, in the shape of `similarity`.
 
     Returns:
         `FusionStatistics`. The standard deviations have the divisor n - 1.
 
     Raises:
-        ValueError: If the shapes of `similarity` and `cosine` differ, there are fewer than two
-            trials, a score is not finite, or all similarities or all cosines are equal.
+        ValueError: If the shapes of `similarity` and `cosine` differ, if there are fewer than two
+            trials, if a score is not finite, or if all similarities or all cosines are equal.
 
     >>> fusion_statistics([-1.0, 1.0], [0.0, 0.5]).cosine_mean
     0.25
@@ -83,17 +83,19 @@ def fuse(
     *,
     development: FusionStatistics | None = None,
 ) -> np.ndarray:
-    """Fuses a learned similarity and a cosine into one score. A higher score is more similar.
+    """Fuses a learned similarity and a cosine into one score. A higher score means a higher
+    similarity.
 
     `verification` takes distances, so pass it the negated scores.
 
     Args:
         similarity: Learned similarities `S` of the trials, any shape.
-        cosine: Cosines of the same trials, same shape.
-        method: `"sum"` is S + cos, as in Table 3 of Monteiro2020. If S varies much more than the
-            cosine, S dominates this sum. `"zscore"` is the sum of two z-scores. The means and
-            standard deviations for the z-scores come from a development set. `"bounded"` is the
-            mean of sigma(S) and (cos + 1) / 2. This score lies in [0, 1].
+        cosine: Cosines of the same trials, in the shape of `similarity`.
+        method: Rule by which the two scores are combined. `"sum"` is S + cos, as in Table 3 of
+            Monteiro2020. If S varies much more than the cosine, S dominates the sum. `"zscore"` is
+            the sum of two z-scores. The means and standard deviations for the z-scores come from a
+            development set. `"bounded"` is the mean of sigma(S) and (cos + 1) / 2. The bounded
+            score lies in [0, 1].
         development: `FusionStatistics` of the development set. Required for `"zscore"`, and invalid
             for other methods.
 
@@ -101,8 +103,9 @@ def fuse(
         Float64 scores, same shape as `similarity`.
 
     Raises:
-        ValueError: If shapes differ, a score is not finite, `method` is unknown, `development` is
-            missing for `"zscore"`, or `development` is passed with another method.
+        ValueError: If shapes differ, if a score is not finite, if `method` is unknown, if
+            `development` is missing for `"zscore"`, or if `development` is passed with another
+            method.
 
     >>> fuse([2.0, -3.0], [0.5, -0.5]).tolist()
     [2.5, -3.5]
@@ -129,14 +132,14 @@ def paired_cosine(x: ArrayLike, y: ArrayLike) -> np.ndarray:
 
     Args:
         x: Embeddings, shape `(trials, features)`.
-        y: Embeddings, same shape.
+        y: Embeddings, shape `(trials, features)`.
 
     Returns:
         Cosines, float64 of shape `(trials,)`. The cosine is 0 if the squared length of a vector is
         below 1e-24.
 
     Raises:
-        ValueError: If the shapes of `x` and `y` differ, or a value is not finite.
+        ValueError: If the shapes of `x` and `y` differ, or if a value is not finite.
 
     >>> paired_cosine([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]).round(3).tolist()
     [0.707, 0.0]

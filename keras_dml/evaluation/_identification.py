@@ -3,9 +3,9 @@
 In closed-set identification, every probe belongs to an enrolled person. `identification` computes
 the rank-1 accuracy, which is the first point of the CMC (cumulative match characteristic). In
 open-set identification, some probes belong to people who are not enrolled. `imposters` computes the
-metrics of this case. The false accept rate in `Imposters.detection` is the FPIR (false positive
-identification rate). The FNIR (false negative identification rate) counts false rejects and
-misidentifications of enrolled people.
+metrics of open-set identification. The false accept rate in `Imposters.detection` is the FPIR
+(false positive identification rate). The FNIR (false negative identification rate) counts false
+rejects and misidentifications of enrolled people.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Identification:
     Attributes:
         accuracy: Fraction of the probes that are identified correctly.
         trials: Number of probes.
-        people: Number of people enrolled.
+        people: Number of enrolled people.
         accuracy_ci95: 95 % confidence interval of `accuracy`. The bootstrap draws the people to
             whom the probes belong. None if no bootstrap was run.
     """
@@ -53,19 +53,19 @@ def identification(
 
     A gallery entry is an enrolled recording. The distance of a probe to a person is the distance to
     the nearest entry of that person. If c people have the smallest distance, and the correct person
-    is one of them, the probe adds 1 / c to the number of correct identifications. The order of the
-    columns therefore has no effect.
+    is among these c people, the probe adds 1 / c to the number of correct identifications. The
+    order of the columns therefore has no effect.
 
     Args:
         distances: Distances of probes to gallery entries, shape `(probes, entries)`. Smaller is
             closer.
-        probe_ids: Person of each probe, shape `(probes,)`. Each person must be enrolled.
-        gallery_ids: Person of each gallery entry, shape `(entries,)`.
+        probe_ids: Id of the person of each probe, shape `(probes,)`. Each person must be enrolled.
+        gallery_ids: Id of the person of each gallery entry, shape `(entries,)`.
         bootstrap: Number of bootstrap replicates for the 95 % confidence interval (see
             `verification`). The bootstrap draws the people to whom the probes belong. If
             `bootstrap` is 0, no interval is computed. A usual value is 1000. The interval is valid
-            for galleries with the same number of people. All replicates use the same enrolled
-            people.
+            only for galleries with the same number of people as in `gallery_ids`. All replicates
+            use the same enrolled people.
 
     Returns:
         `Identification`.
@@ -73,8 +73,8 @@ def identification(
     Raises:
         TypeError: If `bootstrap` is not a whole number.
         ValueError: If the number of probe ids or of gallery ids does not match the shape of
-            `distances`, a distance is not finite, a probe's person is not enrolled, or `bootstrap`
-            is negative.
+            `distances`, if a distance is not finite, if a probe's person is not enrolled, or if
+            `bootstrap` is negative.
 
     >>> import numpy as np
     >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
@@ -108,10 +108,10 @@ class Imposters:
             of enrolled people are the genuine trials. Probes of people who are not enrolled are the
             imposter trials. The bootstrap for the confidence intervals draws all people who have
             probes.
-        misidentification: Among the probes of enrolled people, the fraction whose nearest person is
+        misidentification: Fraction of the probes of enrolled people whose nearest person is
             somebody else. The AUC does not count misidentification as an error, so report
             `misidentification` together with the AUC.
-        people: Number of people enrolled.
+        people: Number of enrolled people.
         misidentification_ci95: 95 % confidence interval of `misidentification`. The bootstrap draws
             enrolled people. None if no bootstrap was run.
     """
@@ -123,8 +123,8 @@ class Imposters:
 
     @property
     def auc(self) -> float:
-        """AUC that compares probes of enrolled people with probes of people who are not
-        enrolled."""
+        """AUC of the verification trials in `detection`: probes of enrolled people are genuine, and
+        probes of other people are imposters."""
         return self.detection.auc
 
     def __str__(self) -> str:
@@ -146,15 +146,16 @@ def imposters(
     The score of a probe is the distance to the nearest enrolled person. If the score is at most the
     threshold, the probe is accepted as this nearest person (Abdelwahab2019, section 5.2, multiclass
     imposters). As in the paper, the probe of an enrolled person counts as accepted even if it is
-    accepted as another enrolled person. Among the probes of enrolled people,
-    `Imposters.misidentification` is the fraction whose nearest person is somebody else.
+    accepted as another enrolled person. A probe of an enrolled person is misidentified if the
+    nearest person is somebody else. `Imposters.misidentification` is the fraction of misidentified
+    probes among the probes of enrolled people.
 
     Args:
         distances: Distances of probes to gallery entries, shape `(probes, entries)`. Smaller is
             closer.
-        probe_ids: Person of each probe, shape `(probes,)`. People who are not in `gallery_ids` are
-            the imposters.
-        gallery_ids: Person of each gallery entry, shape `(entries,)`.
+        probe_ids: Id of the person of each probe, shape `(probes,)`. People who are not in
+            `gallery_ids` are the imposters.
+        gallery_ids: Id of the person of each gallery entry, shape `(entries,)`.
         bootstrap: Number of bootstrap replicates for the 95 % confidence intervals (see
             `verification`). The bootstrap draws the people to whom the probes belong. If
             `bootstrap` is 0, no intervals are computed. A usual value is 1000. All replicates use
@@ -166,8 +167,8 @@ def imposters(
     Raises:
         TypeError: If `bootstrap` is not a whole number.
         ValueError: If the number of probe ids or of gallery ids does not match the shape of
-            `distances`, a distance is not finite, `bootstrap` is negative, or probes of enrolled
-            people or probes of imposters are missing.
+            `distances`, if a distance is not finite, if `bootstrap` is negative, or if probes of
+            enrolled people or probes of imposters are missing.
 
     >>> import numpy as np
     >>> distances = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
@@ -212,8 +213,8 @@ def _nearest_by_person(distances, gallery_ids):
     """Computes the distance of each probe to the nearest entry of each person.
 
     Args:
-        distances: Shape `(probes, entries)`.
-        gallery_ids: Person of each entry, shape `(entries,)`, in any order.
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`.
+        gallery_ids: Id of the person of each entry, shape `(entries,)`, in any order.
 
     Returns:
         Tuple `(people, nearest)` of the sorted ids, shape `(people,)`, and the distances, shape
@@ -227,8 +228,8 @@ def _nearest_by_person(distances, gallery_ids):
 def _credit(nearest, right):
     """Returns the contribution of each probe to the number of correct identifications.
 
-    The contribution is 1 / c if c people have the smallest distance and the person of the probe is
-    among them. Otherwise, the contribution is 0.
+    If c people have the smallest distance and the person of the probe is among these c people, the
+    contribution is 1 / c. For any other probe, the contribution is 0.
 
     Args:
         nearest: Distances to people, shape `(probes, people)`.

@@ -2,22 +2,23 @@
 
 A sample of ten to a hundred people rarely includes the few people whom a model confuses most. A
 percentile bootstrap draws only from this sample, so its upper confidence bounds of error rates are
-too low. This module computes higher bounds in two steps:
+too low. This module raises the upper bounds in two steps:
 
 - Each replicate gives every person an exponential random weight (Bayesian bootstrap, Rubin1981).
 - Each replicate adds one person. For the upper confidence bound of an error rate, all genuine
-  trials of the added person are rejected. For the lower bound, none of these trials is rejected.
+  trials of the added person are rejected. For the lower confidence bound, no genuine trial of the
+  added person is rejected.
 
 If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
 of Gaffke2005. If no error occurs, the result is the bound of Clopper1934 (Clopper-Pearson).
-No proof shows that Gaffke's bound has the nominal coverage, and the EER is not a mean. Therefore,
+The coverage of Gaffke's bound is not proven, and the EER is not a mean. Therefore,
 `tests/bench/coverage.py --fresh` simulates the coverage in five populations that were not used to
 design the method.
 
-If the weights are fixed, an additional error can only worsen the metric. The upper confidence bound
-of an error rate therefore never falls if an error is added. The order of the trials has no effect.
+With fixed weights, an additional error never improves the metric. The upper confidence bound of an
+error rate therefore never falls if an error is added. The order of the trials has no effect.
 
-Three functions of this module use other methods:
+The following functions of this module use other methods:
 
 - `replicates` draws people with replacement (percentile bootstrap), for paired differences of
   methods.
@@ -58,18 +59,18 @@ class WeightedReplicates:
     Args:
         scores: Distances that `check_trials` returned, shape `(trials,)`.
         genuine: Booleans that `check_trials` returned, shape `(trials,)`.
-        people: Person codes `(probe, claimed)`, each an array of integers 0, 1, ... of shape
-            `(trials,)`, or None. If `people` is given, the weight of a genuine trial is the weight
-            of its person. The weight of an imposter trial is then the product of the weights of its
-            two people. If `people` is None, each trial has an independent weight.
+        people: Tuple `(probe, claimed)` of person codes, or None. The codes are integers 0, 1, ...
+            of shape `(trials,)`. The weight of a genuine trial is the weight of its person. The
+            weight of an imposter trial is the product of the weights of its two people. If `people`
+            is None, each trial has an independent weight.
         draws: Number of replicates.
         seed: Seed of the weights.
 
     Attributes:
         scores: Distances, sorted so that the order in which trials are passed has no effect.
         genuine: Booleans in the order of the attribute `scores`.
-        people: Number of people. If the argument `people` is None, this attribute is the number of
-            genuine trials or of imposter trials, whichever is smaller.
+        people: Number of people. If the argument `people` is None, genuine trials and imposter
+            trials are counted, and the attribute is the smaller count.
     """
 
     def __init__(self, scores, genuine, *, people, draws, seed):
@@ -88,8 +89,9 @@ class WeightedReplicates:
 
         Yields:
             Tuples `(weights, genuine_share, imposter_share)`. `weights` are the weights of the
-            trials, shape `(count, trials)`. The two shares are the fractions of genuine trials and
-            of imposter trials that belong to the added person, both of shape `(count, 1)`.
+            trials, shape `(count, trials)`. `genuine_share` is the fraction of the genuine trials
+            that belong to the added person. `imposter_share` is the fraction of the imposter trials
+            that belong to the added person. The shape of each share is `(count, 1)`.
         """
         rng = np.random.default_rng(self._seed)
         at_once = max(1, VALUES_AT_ONCE // self.genuine.size)
@@ -122,8 +124,8 @@ class WeightedReplicates:
 
 
 def interval(lower, upper):
-    """Returns the 2.5th percentile of the replicates `lower` and the 97.5th percentile of the
-    replicates `upper`."""
+    """Returns the 2.5th percentile of `lower` and the 97.5th percentile of `upper`, two arrays of
+    replicates."""
     return float(np.percentile(lower, PERCENTILES[0])), float(np.percentile(upper, PERCENTILES[1]))
 
 
@@ -136,8 +138,8 @@ def verification_intervals(scores, genuine, *, people, draws, fars, seed):
         people: See `WeightedReplicates`.
         draws: Number of replicates.
         fars: False accept rates at which the TAR is computed. The lower bound of the TAR uses a
-            stricter threshold. At this threshold, the total FAR is the wanted rate if one person is
-            added who has ten times the wanted FAR.
+            stricter threshold, which gives the wanted FAR after a person with ten times the wanted
+            FAR is added.
         seed: Seed of the weights.
 
     Returns:
@@ -167,7 +169,7 @@ def curve_figures(far, tar, fars):
 
     Args:
         far: False accept rates of error curves, shape `(count, points)`.
-        tar: True accept rates, same shape.
+        tar: True accept rates in the shape of `far`.
         fars: False accept rates at which the TAR is computed.
 
     Returns:
@@ -182,8 +184,8 @@ def curve_figures(far, tar, fars):
 
 
 def _with_one_more(far, people):
-    """Returns the FAR that the measured people may have, so that the FAR of all people, including
-    one added person, is `far`."""
+    """Returns the FAR that the measured people may have if one more person, with an assumed FAR of
+    `10 far`, must not raise the FAR of all people above `far`."""
     share = min(1.0, 2 * FAR_OF_ONE_MORE * far / (people + 1))  # fraction of the pairs of people
     return max(0.0, (far - share) / (1 - share)) if share < 1 else 0.0
 
@@ -193,8 +195,9 @@ def eer_replicates(scores, genuine, *, people, draws, seed):
     the same as in `WeightedReplicates`.
 
     Returns:
-        Tuple `(better, worse)` of equal error rates, both of shape `(draws,)`. All genuine trials
-        of the added person are accepted in `better` and rejected in `worse`.
+        Tuple `(better, worse)` of equal error rates, both of shape `(draws,)`. `better` assumes
+        that all genuine trials of the added person are accepted, and `worse` assumes that all these
+        trials are rejected.
     """
     replicates = WeightedReplicates(scores, genuine, people=people, draws=draws, seed=seed)
     curves = WeightedCurves(replicates.scores, replicates.genuine)
@@ -212,7 +215,8 @@ def mean_interval(values, people, *, draws=DRAWS, seed=0):
 
     Args:
         values: Value of each example, shape `(examples,)`.
-        people: Person of each example, shape `(examples,)`. None if no two examples share a person.
+        people: Person of each example, shape `(examples,)`. None if all examples are of different
+            people.
         draws: Number of replicates.
         seed: Seed of the weights.
 
@@ -286,7 +290,7 @@ def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
 
 
 def probe_codes(people, genuine):
-    """Returns person codes for `WeightedReplicates`. With these codes, the weight of a trial
+    """Returns person codes for `WeightedReplicates`. With the returned codes, the weight of a trial
     depends only on the person of its probe.
 
     Args:
@@ -295,8 +299,8 @@ def probe_codes(people, genuine):
 
     Returns:
         `(probe, claimed)` person codes. In all imposter trials, the claimed person is the same
-        additional person. The weight of this additional person has no effect, because it multiplies
-        the weights of all imposter trials.
+        additional person. The weight of this additional person has no effect, because all imposter
+        trials are multiplied by the same weight.
     """
     codes = np.unique(people, return_inverse=True)[1]
     return codes, np.where(genuine, codes, codes.max() + 1)
@@ -317,8 +321,8 @@ def replicates(genuine, *, people, draws, seed):
         seed: Seed of the draws.
 
     Yields:
-        Blocks of integers, shape `(count, trials)`. The integers state how often each trial counts
-        in each replicate.
+        Integer arrays of shape `(count, trials)`, which hold the number of times that each trial
+        counts in each of `count` replicates.
     """
     rng = np.random.default_rng(seed)
     at_once = max(1, VALUES_AT_ONCE // genuine.size)
@@ -328,7 +332,8 @@ def replicates(genuine, *, people, draws, seed):
 
 
 def _draw(rng, genuine, people):
-    """Draws how often each trial counts in one replicate, shape `(trials,)`."""
+    """Draws one replicate. Returns the number of times that each trial counts, shape
+    `(trials,)`."""
     if people is None:
         weights = np.empty(genuine.size)
         for kind in (genuine, ~genuine):
@@ -344,7 +349,8 @@ def _draw(rng, genuine, people):
 
 
 def trial_weights(genuine, people, multiplicities):
-    """Returns the weight of each trial if person `a` was drawn `multiplicities[a]` times."""
+    """Returns the weight of each trial in a replicate. `multiplicities[a]` is the number of times
+    that person `a` was drawn."""
     probe, claimed = (multiplicities[codes] for codes in people)
     return np.where(genuine, probe, probe * claimed).astype(np.float64)
 
@@ -362,7 +368,7 @@ def rate_without_errors(people, genuine):
         genuine: Booleans, shape `(trials,)`.
 
     Returns:
-        3 / n, or 1 if 3 / n is larger. Here n is the number of people with genuine trials, or the
+        The smaller of 3 / n and 1. Here n is the number of people with genuine trials, or the
         number of genuine trials if `people` is None.
     """
     count = int(genuine.sum()) if people is None else np.unique(people[0][genuine]).size
@@ -370,21 +376,21 @@ def rate_without_errors(people, genuine):
 
 
 def independent_pairs(accepted, members, people):
-    """Estimates how many independent pairs of people would give a false accept rate with the same
-    variance.
+    """Estimates the number of independent pairs of people that would give the false accept rate the
+    same variance as the pairs of the sample.
 
     The estimate is called the effective number of independent pairs. The rate p is a mean over
     pairs, and pairs share people, so p is a U-statistic (Hoeffding1948). Let R_i be the sum of
     `accepted - p` over the pairs of person i. The jackknife estimate of the variance between people
     is `V = sum(R_i^2) / pairs^2`. V overestimates the variance on average, because variation that
-    is specific to one pair is counted twice, once for each of its people (Efron1981). A rate over
-    `p (1 - p) / V` independent pairs also has the variance V.
+    is specific to one pair is counted twice, once for each of its people (Efron1981). A rate that
+    is measured on `p (1 - p) / V` independent pairs also has the variance V.
 
-    The effective number is reduced if V itself is uncertain because the sample is small (Korn1998,
-    Korn-Graubard). The reduction uses `sum(R_i^2)^2 / sum(R_i^4)` degrees of freedom
-    (Satterthwaite1946). The number of degrees of freedom is small if few people cause most errors.
-    The effective number is at least `people / 2`, because the variance of a U-statistic over pairs
-    never exceeds the variance of a mean over `people / 2` disjoint pairs.
+    Because the estimate V is uncertain in small samples, the effective number is reduced for small
+    samples (Korn1998, Korn-Graubard). The number of degrees of freedom for this reduction is
+    `sum(R_i^2)^2 / sum(R_i^4)` (Satterthwaite1946). The number is small if few people cause most
+    errors. The effective number is at least `people / 2`. The reason is that a U-statistic over all
+    pairs has at most the variance of a mean over `people / 2` disjoint pairs.
 
     Args:
         accepted: Fraction of accepted trials for each pair, shape `(pairs,)`.
@@ -415,21 +421,21 @@ def interval_of_others(accepted, members, people):
     Each replicate gives people random weights, as in the rest of this module, with two differences:
 
     - The weights have a gamma distribution with shape 1/2, whose variance is twice the variance of
-      exponential weights. The reason is that the difference between the rates of two groups has
-      twice the variance of one group's rate.
+      exponential weights. The variance is doubled because the difference between the rates of two
+      groups has twice the variance of one rate.
     - The added person forms a pair with each of the n people. For the upper confidence bound, the
-      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 follows from
-      two assumptions. Half of the trials in which the added person claims to be somebody else are
-      accepted, and no trial in which somebody else claims to be the added person is accepted. The
-      term 1 / n accounts for the uncertainty of a small sample. If the observed rate of the n
-      people is larger than `1 / 4 + 1 / n`, the observed rate is used. For the lower confidence
-      bound, no trial of the added person is accepted.
+      fraction `1 / 4 + 1 / n` of the trials of the added person is accepted. The term 1 / 4 follows
+      from two assumptions. First, half of the false claims by the added person are accepted.
+      Second, no false claim to be the added person is accepted. The term 1 / n accounts for the
+      uncertainty of a small sample. If the observed rate of the n people is larger than
+      `1 / 4 + 1 / n`, the observed rate replaces this fraction. For the lower confidence bound, no
+      trial of the added person is accepted.
 
-    If the weights are fixed and one more trial is accepted, neither bound falls. The upper bound of
-    the Korn-Graubard interval, however, may fall if one more trial is accepted. For 450 trials of
-    10 people, the Korn-Graubard bound was 60 % if no trial was accepted, and 16 % if one trial was
-    accepted. For these 450 trials, the upper bound of this function is 23 % if no trial is
-    accepted, and also 23 % if one trial is accepted.
+    With fixed weights, an additional accepted trial never lowers the upper or the lower bound. The
+    upper bound of the Korn-Graubard interval, however, may fall if one more trial is accepted. For
+    450 trials of 10 people, the Korn-Graubard bound was 60 % if no trial was accepted, and 16 % if
+    one trial was accepted. For these 450 trials, the upper bound of this function is 23 % if no
+    trial is accepted, and 23 % if one trial is accepted.
 
     Args:
         accepted: Fraction of accepted trials for each pair, shape `(pairs,)`.

@@ -76,21 +76,22 @@ def novelty(similarities: ArrayLike, kind: str = "max") -> np.ndarray:
     """Computes the novelty of examples from their similarities to prototypes. Higher is more novel.
 
     As in Monteiro2020 (section 5), the novelty is not computed from softmax probabilities. A
-    softmax ignores a constant that is added to all similarities of an example, but the pair term of
-    Monteiro2020 (Eq. 3) trains this constant.
+    softmax ignores the level of the similarities: if a constant is added to all similarities of an
+    example, the probabilities do not change. The pair term of Monteiro2020 (Eq. 3), however, trains
+    the level of the similarities.
 
     Args:
         similarities: Similarities S(x, C_j) of examples to the prototypes of classes, shape
             `(examples, classes)`, such as the output of `PrototypicalClassifier.scores`.
-        kind: `"max"` is the negated largest similarity. `"energy"` is
+        kind: Measure of novelty. `"max"` is the negated largest similarity. `"energy"` is
             `-log(sum(exp(similarities)))`.
 
     Returns:
         Novelty, float64 of shape `(examples,)`.
 
     Raises:
-        ValueError: If `similarities` is not a matrix with at least one class, a similarity is not
-            finite, or `kind` is unknown.
+        ValueError: If `similarities` is not a matrix with at least one class, if a similarity is
+            not finite, or if `kind` is unknown.
 
     >>> novelty([[0.2, 0.7], [-3.0, -1.0]]).tolist()
     [-0.7, 1.0]
@@ -110,23 +111,23 @@ def novelty_by_one_class_svm(
 
     The method is described in Monteiro2020 (section 5). For each example, the vector holds the
     similarities to all prototypes. The similarities are standardized by the mean and standard
-    deviation of `known`. The SVM has an RBF kernel on these vectors. A learned similarity cannot be
-    used as the kernel, because it may not be positive definite.
+    deviation of `known`. The SVM has an RBF kernel on the vectors of similarities. A learned
+    similarity cannot be used as the kernel, because it may not be positive definite.
 
     Args:
         known: Similarities of examples of known classes, shape `(examples, classes)`. Use examples
             that were not used in training and are not in `similarities`.
         similarities: Similarities of the examples to score, shape `(scored, classes)`.
-        outliers: Parameter nu of the SVM, above 0 and below 1. The parameter is an upper bound for
-            the fraction of `known` that the SVM classifies as new.
+        outliers: Parameter nu of the SVM, above 0 and below 1. The SVM classifies at most the
+            fraction nu of the examples in `known` as new.
 
     Returns:
         Novelty, float64 of shape `(scored,)`. The SVM classifies examples with a novelty above 0 as
         new.
 
     Raises:
-        ValueError: If `known` and `similarities` do not have the same number of classes, a
-            similarity is not finite, or `outliers` is out of range.
+        ValueError: If `known` and `similarities` do not have the same number of classes, if a
+            similarity is not finite, or if `outliers` is out of range.
     """
     known_similarities = _checked("known", known)
     similarities = _checked("similarities", similarities)
@@ -154,8 +155,8 @@ def novelty_detection(
 ) -> NoveltyDetection:
     """Computes the AUROC of novelty scores, and the false reject rate at a given false accept rate.
 
-    If a new example is classified as known, this is a false accept. If a known example is
-    classified as new, this is a false reject.
+    A new example that is classified as known is a false accept. A known example that is classified
+    as new is a false reject.
 
     Args:
         known: Novelty of examples of known classes, shape `(examples,)`. Higher is more novel.
@@ -164,17 +165,17 @@ def novelty_detection(
             0 and below 1.
         people: Pair `(people of known, people of new)` of person ids, with shapes `(examples,)` and
             `(new_examples,)`. If `people` is given, the bootstrap draws a random weight for each
-            person. None if no two examples share a person.
-        bootstrap: Number of replicates for the 95 % confidence intervals (see `verification`). With
-            0, no intervals are computed. A usual value is 1000.
+            person. None if all examples are of different people.
+        bootstrap: Number of replicates for the 95 % confidence intervals (see `verification`). If
+            `bootstrap` is 0, no intervals are computed. A usual value is 1000.
 
     Returns:
         `NoveltyDetection`. Printing the result shows the metrics and the numbers of examples.
 
     Raises:
-        TypeError: If `bootstrap` is not a whole number, or ids are invalid.
-        ValueError: If `known` or `new` is empty, a score is not finite, `people` does not contain
-            one id for each example, or `far` or `bootstrap` is out of range.
+        TypeError: If `bootstrap` is not a whole number, or if ids are invalid.
+        ValueError: If `known` or `new` is empty, if a score is not finite, if `people` does not
+            contain one id for each example, or if `far` or `bootstrap` is out of range.
 
     >>> round(novelty_detection([-3.0, -2.0, 0.5], [0.0, 1.0]).auroc, 3)
     0.833

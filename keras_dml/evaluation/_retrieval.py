@@ -6,9 +6,10 @@ candidates by a learned similarity.
 
 If distances are equal, the ranking is not unique. Each metric is therefore the mean over all orders
 of the tied entries, with equal weight for each order. In the code, a group is a set of entries with
-equal distances. A group has `size` entries, and `hits` of these entries are relevant. There are
-`before` entries nearer than the group, and `hits_before` of these entries are relevant. The first k
-ranks then include `k - before` entries that are drawn at random from the group.
+equal distances. `size` is the number of entries in a group, and `hits` is the number of relevant
+entries in the group. `before` is the number of entries that are nearer than the group, and
+`hits_before` is the number of relevant entries among the nearer entries. The first k ranks include
+`k - before` randomly drawn entries of the group.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class TwoStages:
     the learned similarity determines the ranking. The query itself is never a candidate.
 
     Args:
-        similarity: Function `S(queries, entries) -> (n, m)` of embeddings, such as
+        similarity: Function `S(queries, entries) -> (n, m)` that compares embeddings, such as
             `PrototypicalClassifier.similarity`. Higher is more similar.
         candidates: Number of entries that the similarity ranks, at least 1. If `candidates` exceeds
             the number of entries, all entries are candidates.
@@ -57,8 +58,8 @@ class TwoStages:
             function `d(x, y) -> (n, m)`. `"precomputed"` is not allowed.
 
     Raises:
-        TypeError: If `similarity` is not callable, or `candidates` is not an integer.
-        ValueError: If `candidates` is below 1, or `distance` is `"precomputed"` or `TwoStages`.
+        TypeError: If `similarity` is not callable, or if `candidates` is not an integer.
+        ValueError: If `candidates` is below 1, or if `distance` is `"precomputed"` or `TwoStages`.
 
     >>> inner = TwoStages(lambda x, y: x @ y.T, candidates=2, distance="euclidean")
     >>> points = np.array([[0.0], [1.0], [3.0], [9.0]])
@@ -114,10 +115,10 @@ class Retrieval:
             among the k nearest entries.
         map_at_r: Mean average precision at R (mAP, MAP@R) over the queries.
         r_precision: R-precision, averaged over the queries. The R-precision of a query is the
-            fraction of relevant entries among its R nearest entries.
+            fraction of relevant entries among the R nearest entries.
         queries: Number of queries with a relevant entry.
-        without_relevant: Number of queries without a relevant entry. The metrics ignore these
-            queries.
+        without_relevant: Number of queries without a relevant entry. The metrics ignore queries
+            without a relevant entry.
         per_query: `PerQuery` metrics, in the order of the queries.
         intervals: Dict that maps the name of a metric (`"recall_at_1"`, `"map_at_r"`,
             `"r_precision"`) to its 95 % confidence interval. The bootstrap draws the classes of the
@@ -137,7 +138,7 @@ class Retrieval:
             f"R@{k} {100 * r:.1f} %{in_percent(self.intervals.get(f'recall_at_{k}'))}"
             for k, r in self.recall_at_k.items()
         )
-        without = f", {self.without_relevant:,} more without a relevant entry"
+        without = f", plus {self.without_relevant:,} queries without a relevant entry"
         return (
             f"{recalls}, MAP@R {self.map_at_r:.3f}, R-precision {self.r_precision:.3f} "
             f"({self.queries:,} queries{without if self.without_relevant else ''})"
@@ -162,7 +163,7 @@ def retrieval(
     If entries have equal distances, each metric is the mean over all orders of the tied entries,
     computed in closed form. A network that maps all inputs to one point therefore has the same
     metrics as a random ranking. The k-argmax of Monteiro2020 (Eq. 6) orders tied entries by index.
-    This order may improve the metrics if the gallery is sorted by class. The distances
+    If the gallery is sorted by class, ordering by index may give better metrics. The distances
     `"euclidean"` and `"cosine"` are computed in float64. Distances are computed for a block of
     queries at a time, so memory grows with the sum of the numbers of queries and entries, not with
     their product.
@@ -180,20 +181,21 @@ def retrieval(
             argument `embeddings` is the distance matrix, shape `(queries, entries)`.
         k: Values of K for Recall@K. Each K is at most the number of entries that a query is
             compared with.
-        ties: `"mean"` averages over all orders of tied entries. `"index"` ranks tied entries by
-            ascending index.
-        max_bytes: Memory for a block of distances, in bytes. At least one row is computed at a
-            time.
-        bootstrap: Number of bootstrap replicates that draw the classes of the queries, for the 95 %
-            confidence intervals (see `verification`). With 0, no intervals are computed. A usual
-            value is 1000.
+        ties: Rule for entries with equal distances (ties). `"mean"` averages over all orders of
+            tied entries. `"index"` ranks tied entries by ascending index.
+        max_bytes: Memory for a block of distances, in bytes. A block has at least one row, even if
+            the row needs more memory.
+        bootstrap: Number of bootstrap replicates for the 95 % confidence intervals (see
+            `verification`). The bootstrap draws the classes of the queries. If `bootstrap` is 0, no
+            intervals are computed. A usual value is 1000.
 
     Returns:
         `Retrieval`.
 
     Raises:
-        ValueError: If shapes do not fit together, a value or a distance is not finite, a value of
-            `k` exceeds the number of entries, `ties` is unknown, or no query has a relevant entry.
+        ValueError: If shapes do not fit together, if a value or a distance is not finite, if a
+            value of `k` exceeds the number of entries, if `ties` is unknown, or if no query has a
+            relevant entry.
 
     >>> import numpy as np
     >>> result = retrieval(np.array([[0.0], [1.0], [1.0], [5.0]]), [0, 0, 1, 1], k=(1, 2))
@@ -289,8 +291,8 @@ def ranking_figures(hits, starts, total, ks):
     Args:
         hits: Booleans, shape `(ranks,)`. A boolean is True if the entry at its rank is relevant.
             The number of ranks is at least `total` and at least the largest value of `ks`.
-        starts: First rank, counted from 0, of each group of tied entries, shape `(groups,)`. `hits`
-            contains all ranks of the last group.
+        starts: First rank, counted from 0, of each group of tied entries, shape `(groups,)`. All
+            ranks of the last group are included in `hits`.
         total: R, the number of relevant entries in the gallery, at least 1.
         ks: Values of K for Recall@K, at most the number of entries.
 
@@ -318,7 +320,7 @@ def ranking_figures(hits, starts, total, ks):
 def _chance_of_no_hit(size, hits, drawn):
     """Computes the probability that `drawn` entries of a group include no relevant entry.
 
-    This probability is C(size - hits, drawn) / C(size, drawn), a product of `drawn` ratios.
+    The probability is C(size - hits, drawn) / C(size, drawn), which is a product of `drawn` ratios.
     """
     left = size - np.arange(drawn)
     return np.prod(np.maximum(left - hits, 0) / left)
@@ -335,8 +337,9 @@ def nearest_entries(
     """Finds the k nearest entries of a gallery for each query (Monteiro2020, Eq. 6).
 
     Entries at equal distances are ordered by index. The search is exact, because the distance of
-    each query to every entry is computed. With `TwoStages`, only the cheap distance is computed for
-    every entry. `retrieval` computes metrics of the ranking.
+    each query to every entry is computed. With `TwoStages`, the search computes the cheap distance
+    for every entry, but the learned similarity only for the candidates. `retrieval` computes
+    metrics of the ranking.
 
     Args:
         embeddings: Embeddings of the queries, shape `(queries, features)` or another shape that
@@ -346,14 +349,14 @@ def nearest_entries(
         distance: See `retrieval`. With `"precomputed"`, the argument `embeddings` is the square
             matrix of the distances between queries.
         k: Number of entries to find, at most the number of entries that a query is compared with.
-        max_bytes: Memory for a block of distances, in bytes. At least one row is computed at a
-            time.
+        max_bytes: Memory for a block of distances, in bytes. A block has at least one row, even if
+            the row needs more memory.
 
     Returns:
         Indices of entries, nearest first, int64 of shape `(queries, k)`.
 
     Raises:
-        ValueError: If shapes do not fit together, a value or a distance is not finite, or `k`
+        ValueError: If shapes do not fit together, if a value or a distance is not finite, or if `k`
             exceeds the number of entries.
 
     >>> nearest_entries(np.array([[0.0], [1.0], [3.0]]), k=2).tolist()
@@ -393,22 +396,21 @@ def ranked_entries(embeddings, gallery, distance, ranks, *, within, max_bytes):
     """Ranks the entries of a gallery for each query, in blocks of queries.
 
     Args:
-        embeddings: Queries whose values were checked, shape `(queries, ...)`. If `distance` is
-            `"precomputed"`, the distance matrix.
-        gallery: Entries whose values were checked, shape `(entries, ...)`. None if the queries are
-            the gallery.
+        embeddings: Checked queries, shape `(queries, ...)`, or the distance matrix if `distance` is
+            `"precomputed"`.
+        gallery: Checked entries, shape `(entries, ...)`. None if the queries are the gallery.
         distance: See `retrieval`.
-        ranks: Number of ranks to compute for each query, shape `(queries,)`. Queries with 0 ranks
-            are skipped.
+        ranks: Number of ranks to compute for each query, shape `(queries,)`. A query is skipped if
+            its number of ranks is 0.
         within: Whether the queries are the gallery. If the queries are the gallery, entry `i` is
             left out of the ranking of query `i`.
         max_bytes: Memory for a block of distances, in bytes.
 
     Yields:
-        Tuples `(query, entries, starts)` with the index of a query, the indices of its nearest
-        entries, shape `(ranks,)`, and the first rank, counted from 0, of each group of tied
-        entries, shape `(groups,)`. `entries` includes all entries whose distance equals the
-        distance at the last rank. Tied entries are in ascending order of index.
+        Tuples `(query, entries, starts)`. `query` is the index of a query. `entries` holds the
+        indices of the nearest entries, shape `(ranks,)`, and includes all entries whose distance
+        equals the distance at the last rank. `starts` holds the first rank (counted from 0) of each
+        group of tied entries, shape `(groups,)`. Tied entries are in ascending order of index.
     """
     gallery = embeddings if gallery is None else gallery
     is_two_stages = isinstance(distance, TwoStages)
@@ -427,8 +429,7 @@ def ranked_entries(embeddings, gallery, distance, ranks, *, within, max_bytes):
 
 
 def _first_stage(block, ranks, start):
-    """Ranks entries by their distances in a block. Row 0 of the block belongs to the query
-    `start`."""
+    """Ranks entries by their distances in a block. `start` is the index of the query in row 0."""
     for query, distances in enumerate(block, start):
         if ranks[query]:
             entries = _in_order(distances, ranks[query])
@@ -443,7 +444,7 @@ def _second_stage(embeddings, gallery, stages, within):
         embeddings: Queries, shape `(queries, ...)`.
         gallery: Entries, shape `(entries, ...)`. If entries are equal, their similarity is computed
             only once, so that they are tied.
-        stages: `TwoStages`.
+        stages: `TwoStages` with the similarity and the distance of the search.
         within: Whether the queries are the gallery.
 
     Returns:
@@ -482,9 +483,9 @@ def _second_stage(embeddings, gallery, stages, within):
 def _similarities_to_candidates(similarity, queries, entries, candidates):
     """Computes similarities of each query to its candidates, shape `(queries, candidates)`.
 
-    One call compares all queries with the candidates of all queries. The candidates are padded so
-    that their number is a power of two. A compiled similarity then needs to be compiled for only a
-    few shapes.
+    A single call compares every query with the candidates of every query. The candidates are padded
+    so that their number is a power of two. Because of the padding, a similarity is compiled for
+    only a few shapes.
     """
     needed, positions = np.unique(candidates, return_inverse=True)
     padded = np.resize(needed, min(len(entries), 1 << (len(needed) - 1).bit_length()))
@@ -494,8 +495,8 @@ def _similarities_to_candidates(similarity, queries, entries, candidates):
 
 
 def _in_order(distances, count):
-    """Returns the indices that `nearest` finds, sorted by distance. If distances are equal, they
-    are sorted by index."""
+    """Returns the indices that `nearest` finds, sorted by distance. Equal distances are sorted by
+    index."""
     near = nearest(distances, count)
     return near[np.argsort(distances[near], kind="stable")]
 
@@ -506,13 +507,13 @@ def _group_starts(ordered):
 
 
 def nearest(distances, count):
-    """Returns the indices of the `count` smallest distances. The indices are in ascending order. If
-    other distances equal the largest of these distances, the result includes their indices, too.
+    """Returns the indices of the `count` smallest distances. The indices are in ascending order.
+    Distances that equal the largest of these `count` distances are also included, so the result may
+    have more than `count` indices.
 
     A sample of the distances gives an upper bound, and only distances within the bound are
-    partitioned. For 100,000 distances, this method takes a fifth of the time that partitioning all
-    distances takes. If fewer than `count` distances are within the bound, all distances are
-    partitioned.
+    partitioned. For 100,000 distances, this method takes a fifth of the time of a partition of all
+    distances. If fewer than `count` distances are within the bound, all distances are partitioned.
     """
     sample = distances[::STRIDE]
     position = min(2 * count // STRIDE + STRIDE, len(sample) - 1)

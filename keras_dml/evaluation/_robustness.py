@@ -45,8 +45,8 @@ class AttackResult:
             correctly without an attack and after every restart.
         calls: Number of gradients or queries that the attack computed.
         seconds: Time for all restarts, in seconds.
-        not_finite: Number of gradient entries that were not finite and were set to 0. If this
-            number is large, the attack could not follow the gradient.
+        not_finite: Number of gradient entries that were not finite and were set to 0. If many
+            entries were not finite, the attack could not follow the gradient.
     """
 
     name: str
@@ -146,9 +146,9 @@ def robustness(
     still classified correctly after all earlier restarts of the same attack.
 
     If only a few attacks are run, the accuracy under these attacks overestimates the robust
-    accuracy. For a reliable estimate, combine APGD on the cross-entropy, APGD on the margin from
-    several starts, `TargetedAPGD`, transfer attacks from other heads of the model, and `Square`,
-    which needs no gradients. AutoAttack (Croce2020) is a similar combination.
+    accuracy. For a reliable estimate, combine five attacks: APGD on the cross-entropy, APGD on the
+    margin from several starts, `TargetedAPGD`, `Square`, and transfer attacks from other heads of
+    the model. `Square` needs no gradients. AutoAttack (Croce2020) is a similar combination.
 
     Args:
         model: A `PrototypicalClassifier`, or a `keras.Model` whose output is logits of shape
@@ -159,7 +159,8 @@ def robustness(
         head: Head that is attacked and evaluated, `"sim"` or `"dol"`. `head` is ignored if the
             model has one output.
         batch_size: Number of examples that are attacked at once.
-        seed: Seed of the random starts. A resumed run draws the same starts.
+        seed: Seed of the random starts. A resumed run draws the same random starts as a run without
+            interruption.
         out: Path of a checkpoint file, such as `robustness.npz`, that is written every 20 seconds.
             If the file exists, the call resumes the run that wrote it. Default: no file.
         progress: Whether to show progress on stderr.
@@ -168,8 +169,8 @@ def robustness(
         `Robustness`.
 
     Raises:
-        ValueError: If an input is outside [0, 1], labels are not class ids, two attacks have the
-            same name, or `out` belongs to another experiment.
+        ValueError: If an input is outside [0, 1], if labels are not class ids, if two attacks have
+            the same name, or if `out` belongs to another experiment.
 
     Example:
         >>> import keras
@@ -234,7 +235,7 @@ class _Victim:
 
         Args:
             x: Inputs, shape `(len(rows), ...)`.
-            rows: For each input, the index of the example from which it was made.
+            rows: Index of the example from which each input was made.
         """
         logits = self.network.logits(x)
         if self.y[rows].max() >= logits.shape[1]:
@@ -246,7 +247,7 @@ class _Victim:
 
 
 def _restart(attack, state, victim, seed, checkpoint, progress):
-    """Attacks the remaining examples of one restart in batches, and updates `state`."""
+    """Runs one restart of an attack on the remaining examples, in batches, and updates `state`."""
     start = time.monotonic()
     batches = victim.batches(np.flatnonzero(state["pending"]))
     if progress:
@@ -331,8 +332,8 @@ def _checked(x, y):
 class Network:
     """Model in inference mode that computes logits and gradients for attacks on one of its heads.
 
-    After the first call, changes of the model's weights have no effect. Batches are padded to
-    `batch_size` rows or to a power of two, so that few shapes are compiled.
+    If the weights of the model change after the first call, the results do not change. Batches are
+    padded to `batch_size` rows or to a power of two, so that few shapes are compiled.
 
     Args:
         model: A model with `embed(x)` and `head_scores(z, head)`, or a model whose output is
@@ -469,7 +470,7 @@ class _Checkpoint:
             )
 
     def load(self, attack, correct):
-        """Returns the stored state of an attack, or its initial state.
+        """Returns the stored state of an attack, or the initial state if no state is stored.
 
         Args:
             attack: Attack from `keras_dml.evaluation.attacks`.

@@ -3,22 +3,22 @@
 A threshold accepts trials with `score <= threshold`. Three public functions compute a threshold for
 a wanted FAR. The functions make different statements about the FAR of people outside the sample:
 
-- `threshold_at_far` (empirical threshold) computes the largest observed score that accepts at most
-  the wanted fraction of the imposter trials. The result does not estimate the FAR of other people,
-  because its Clopper-Pearson interval assumes that trials are independent. `threshold_at_far` needs
-  at least 1 / far imposter trials. Use `threshold_at_far` to report the point of a ROC curve at a
-  fixed FAR.
+- `threshold_at_far` (empirical threshold) returns the largest observed score at which at most the
+  wanted fraction of the imposter trials is accepted. `threshold_at_far` does not estimate the FAR
+  of other people, because its Clopper-Pearson interval assumes that trials are independent.
+  `threshold_at_far` needs at least 1 / far imposter trials. Use `threshold_at_far` to report the
+  point of a ROC curve at a fixed FAR.
 - `certificate` (threshold with a confidence interval for other people) computes the same quantile
   of the imposter scores, but gives all pairs of people the same weight. `certificate` also computes
   a 95 % interval for the FAR in another group with the same number of people. The function raises
-  an error if the sample of people is too small for the wanted FAR. The smallest allowed FAR follows
-  from the rule of three, with the effective number of independent pairs. If all pairs of people are
-  independent, the function needs about `sqrt(6 / far)` people. If pairs are as dependent as
-  possible, the function needs at most `6 / far` people. Use `certificate` if the FAR should be the
+  an error if the sample of people is too small for the wanted FAR. The smallest allowed FAR is 3
+  divided by the effective number of independent pairs (rule of three). If all pairs of people are
+  independent, `certificate` needs about `sqrt(6 / far)` people. If pairs are as dependent as
+  possible, `certificate` needs at most `6 / far` people. Use `certificate` if the FAR should be the
   wanted rate on average.
 - `promise` (conformal threshold) computes a stricter threshold. On average, the FAR of two new
   people is at most the wanted rate, for any distribution of the scores. The threshold is therefore
-  distribution-free, but it assumes that people are exchangeable. The function needs about 1 / far
+  distribution-free, but it assumes that people are exchangeable. `promise` needs about 1 / far
   people and at least one trial between every two people. Use `promise` if it is more important to
   keep the FAR below the wanted rate than to accept genuine trials.
 
@@ -102,8 +102,8 @@ class TarAtFar:
         far: Wanted false accept rate.
         tar: Highest true accept rate among all thresholds whose FAR is at most `far`. The value is
             NaN if there are too few imposter trials.
-        threshold: Threshold with this true accept rate, in units of the scores. The value is NaN if
-            there are too few imposter trials.
+        threshold: Threshold with the true accept rate `tar`, in units of the scores. The value is
+            NaN if there are too few imposter trials.
         imposter: Number of imposter trials.
     """
 
@@ -114,8 +114,8 @@ class TarAtFar:
 
     @property
     def measurable(self) -> bool:
-        """True if a single false accept among the imposter trials does not exceed the wanted
-        rate."""
+        """True if there are enough imposter trials, so that a single false accept does not exceed
+        the wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ class TarAtFar:
 
 @dataclass(frozen=True)
 class FarThreshold:
-    """Threshold for a wanted false accept rate, with a Clopper-Pearson interval of this rate.
+    """Threshold for a wanted false accept rate, with a Clopper-Pearson interval of the rate.
 
     Attributes:
         far: Wanted false accept rate.
@@ -152,8 +152,8 @@ class FarThreshold:
 
 
 def min_imposters(far):
-    """Returns the smallest number n of imposter trials for which the rate of a single false accept,
-    1 / n, does not exceed `far`."""
+    """Returns the smallest number n of imposter trials for which 1 / n is at most `far`. A single
+    false accept has the rate 1 / n."""
     return math.ceil(1.0 / far - 1e-9)
 
 
@@ -177,7 +177,8 @@ def tar_at_far(thresholds, far, tar, limit, imposter):
 
 
 def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarThreshold:
-    """Computes the largest observed score that accepts at most the fraction `far` of imposters.
+    """Computes the largest observed score at which at most the fraction `far` of the imposter
+    trials is accepted.
 
     The result includes the exact binomial confidence interval (Clopper-Pearson, Clopper1934) of the
     false accept rate at this threshold. The interval assumes that trials are independent. Trials
@@ -187,7 +188,7 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
         far: Wanted false accept rate, above 0 and below 1.
 
     Returns:
@@ -195,8 +196,9 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
 
     Raises:
         TypeError: If `genuine` is not boolean.
-        ValueError: If `far` is not between 0 and 1, there are fewer than 1 / `far` imposter trials,
-            or more than the fraction `far` of the imposter trials have the smallest score.
+        ValueError: If `far` is not between 0 and 1, if there are fewer than 1 / `far` imposter
+            trials, or if so many imposter trials share the smallest score that their fraction
+            exceeds `far`.
 
     >>> import numpy as np
     >>> scores = np.r_[0.1, 0.3, np.arange(1, 21) / 10]
@@ -238,7 +240,7 @@ class AcceptRates:
     """False accept rate and true accept rate at a threshold, with 95 % confidence intervals.
 
     Attributes:
-        threshold: Trials with `score <= threshold` are accepted.
+        threshold: Threshold, in units of the scores. Trials with `score <= threshold` are accepted.
         far: False accept rate, the fraction of the imposter trials that are accepted.
         far_ci95: 95 % confidence interval of `far`.
         tar: True accept rate, the fraction of the genuine trials that are accepted.
@@ -282,7 +284,7 @@ def accept_rates(
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
         threshold: Threshold, in units of the scores.
         people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`). If `people` is given, the bootstrap draws a random weight for each
@@ -291,14 +293,14 @@ def accept_rates(
         seed: Seed of the bootstrap.
 
     Returns:
-        `AcceptRates`. The bootstrap adds one person (see `verification`). For the upper confidence
-        bound of the FAR, half of the imposter trials in which the added person is the probe are
-        accepted. If `people` is None, the bootstrap adds one accepted imposter trial.
+        `AcceptRates`. The bootstrap adds one person (see `verification`). The upper confidence
+        bound of the FAR assumes that half of the false claims by the added person are accepted. If
+        `people` is None, the bootstrap adds one accepted imposter trial.
 
     Raises:
         TypeError: If the trials are invalid (see `verification`).
-        ValueError: If the trials are invalid, `threshold` is not a number, or `bootstrap` is not a
-            whole number of at least 1.
+        ValueError: If the trials are invalid, if `threshold` is not a number, or if `bootstrap` is
+            not a whole number of at least 1.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.4, 0.3, 0.8]), np.array([1, 1, 0, 0], bool)
@@ -332,7 +334,7 @@ class BestOfTries:
     """False accept rate and true accept rate at a threshold if a person may try several times.
 
     Attributes:
-        threshold: A try with `score <= threshold` is accepted.
+        threshold: Threshold of a single try. A try with `score <= threshold` is accepted.
         tries: Number of tries. A claim is accepted if at least one try is accepted.
         far: Fraction of false claims that are accepted, averaged over pairs of people.
         far_ci95: 95 % confidence interval of `far`.
@@ -392,22 +394,23 @@ def best_of_tries(
         scores: Distances of the trials, any shape. Smaller is closer. Each trial compares a
             different recording of the probe person with all enrolled recordings of the claimed
             person.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
         threshold: Threshold of a single try, in units of the scores.
         people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial (see
             `verification`).
         tries: Number of tries k, at least 1.
-        bootstrap: Number of bootstrap replicates that draw people, for the 95 % confidence
-            intervals (see `verification`). At least 1.
+        bootstrap: Number of bootstrap replicates for the 95 % confidence intervals (see
+            `verification`), at least 1. The bootstrap draws people.
 
     Returns:
         `BestOfTries`. Printing the result shows the rates for `tries` tries and for a single try.
 
     Raises:
-        TypeError: If `genuine` is not boolean, `people` is None, or `tries` or `bootstrap` is not a
-            whole number.
-        ValueError: If the trials are invalid (see `verification`), `threshold` is not a number, no
-            person has `tries` genuine trials, or no pair of people has `tries` imposter trials.
+        TypeError: If `genuine` is not boolean, if `people` is None, or if `tries` or `bootstrap` is
+            not a whole number.
+        ValueError: If the trials are invalid (see `verification`), if `threshold` is not a number,
+            if no person has `tries` genuine trials, or if no pair of people has `tries` imposter
+            trials.
 
     >>> scores = np.array([0.1, 0.4, 0.9, 0.3, 0.8, 0.7])
     >>> genuine = np.arange(6) < 3
@@ -436,9 +439,9 @@ def best_of_tries(
     for kind, name in ((is_genuine, "genuine"), (~is_genuine, "imposter")):
         if not has_enough[kind].any():
             raise ValueError(
-                f"Received at most {int(trials[kind].max())} {name} trials with the same probe "
-                f"person and claimed person. {tries} tries need at least {tries} such trials. "
-                "Score more recordings of each person, or lower `tries`."
+                f"The largest number of {name} trials with the same probe person and the same "
+                f"claimed person is {int(trials[kind].max())}. {tries} tries need at least {tries} "
+                "such trials. Score more recordings of each person, or lower `tries`."
             )
     trials, accepted, is_genuine = (x[has_enough] for x in (trials, accepted, is_genuine))
     drawn = np.arange(tries)[:, None]
@@ -465,8 +468,8 @@ def best_of_tries(
 
 
 class ImposterPairs:
-    """Imposter trials, grouped by the unordered pair of people whom they compare. All pairs have
-    equal weights.
+    """Imposter trials, grouped by the pair of people that a trial compares. The order of the two
+    people does not matter. All pairs have equal weights.
 
     Args:
         scores: Distances of imposter trials, any shape. Smaller is closer.
@@ -480,9 +483,9 @@ class ImposterPairs:
         members: Person codes of each pair, shape `(pairs, 2)`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or the ids are invalid.
-        ValueError: If there is no trial, a score is not finite, or a trial compares a person with
-            the same person.
+        TypeError: If the scores are not real numbers, or if the ids are invalid.
+        ValueError: If there is no trial, if a score is not finite, or if a trial compares a person
+            with the same person.
     """
 
     def __init__(self, scores, people):
@@ -518,8 +521,8 @@ class ImposterPairs:
         return 1 / (self._trials_of_pair[self._pair] * len(self.members))
 
     def weights_of_draw(self, drawn):
-        """Returns the weights of the trials if person `a` was drawn `drawn[a]` times. The weights
-        sum to 1."""
+        """Returns the weights of the trials in a bootstrap replicate. `drawn[a]` is the number of
+        times that person `a` was drawn. The weights sum to 1."""
         weights = self.weights * drawn[self.members].prod(axis=1)[self._pair]
         return weights / weights.sum()
 
@@ -528,10 +531,11 @@ class ImposterPairs:
         return np.bincount(self._pair, self.scores <= threshold) / self._trials_of_pair
 
     def threshold(self, far):
-        """Returns the largest observed score that accepts at most the fraction `far` of the trials.
+        """Returns the largest observed score at which at most the fraction `far` of the trials is
+        accepted.
 
-        If more than this fraction of the trials have the smallest score, the result accepts no
-        trial. This result is the largest floating-point number below the smallest score.
+        If the fraction of trials with the smallest score is larger than `far`, the result is the
+        largest floating-point number below the smallest score, which accepts no trial.
         """
         order = np.argsort(self.scores, kind="stable")
         scores, accepted = self.scores[order], np.cumsum(self.weights[order])
@@ -546,14 +550,14 @@ class FalseAccepts:
     """False accept rate at a threshold, with an interval for another group of people.
 
     Attributes:
-        threshold: Trials with `score <= threshold` are accepted.
+        threshold: Threshold, in units of the scores. Trials with `score <= threshold` are accepted.
         rate: False accept rate, averaged over pairs of people.
         ci95: 95 % interval for the false accept rate in another group with the same number of
             people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Effective number of independent pairs of people. The rate over this number of
-            independent pairs would have the same variance as the measured rate.
+        independent: Effective number of independent pairs of people, that is, the number of
+            independent pairs that would give the rate the same variance as the pairs of the sample.
     """
 
     threshold: float
@@ -565,7 +569,7 @@ class FalseAccepts:
 
     @property
     def strictest(self) -> float:
-        """Lowest false accept rate that these people support, as a fraction."""
+        """Lowest false accept rate for which the sample has enough people, as a fraction."""
         return _strictest_supported(self.independent)
 
     def people_needed(self, far: float) -> tuple[int, int]:
@@ -582,12 +586,11 @@ def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -
     """Computes the false accept rate at a threshold, with an interval for another group of people.
 
     Every pair of people has the same weight, even if the pairs have different numbers of trials.
-    The 95 % interval is wide enough for the rate of another group with the same number of people.
+    The 95 % interval is an interval for the rate of another group with the same number of people.
     The interval is computed by a bootstrap that gives people random weights and adds one person
-    (see `verification`). For the upper bound, the bootstrap assumes that at least half of the
-    trials in which the added person claims to be somebody else are accepted. For the lower bound,
-    the bootstrap assumes that none of these trials is accepted. An additional false accept never
-    lowers a bound.
+    (see `verification`). The upper bound assumes that at least half of the false claims by the
+    added person are accepted. The lower bound assumes that no trial of the added person is
+    accepted. An additional false accept never lowers a bound.
 
     Args:
         scores: Distances of imposter trials, any shape. Smaller is closer. Pass trials between
@@ -600,9 +603,9 @@ def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -
         `FalseAccepts`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or the ids are invalid.
-        ValueError: If there is no trial, a score is not finite, a trial compares a person with the
-            same person, or `threshold` is not a number.
+        TypeError: If the scores are not real numbers, or if the ids are invalid.
+        ValueError: If there is no trial, if a score is not finite, if the two people of a trial are
+            identical, or if `threshold` is not a number.
 
     >>> rng = np.random.default_rng(0)
     >>> people = np.arange(20)
@@ -645,8 +648,8 @@ def _people_needed(far, people, independent):
     """Returns a lower and an upper bound for the number of people that a false accept rate needs.
 
     The lower bound assumes that the effective number of independent pairs grows as the square of
-    the number of people. The upper bound assumes the smallest possible effective number, which is
-    half the number of people.
+    the number of people. The upper bound assumes that the effective number is only half the number
+    of people, which is the smallest possible value.
 
     Args:
         far: False accept rate.
@@ -673,16 +676,17 @@ class Certificate:
 
     Attributes:
         far: Wanted false accept rate.
-        threshold: Trials with `score <= threshold` are accepted.
+        threshold: Threshold, in units of the scores. Trials with `score <= threshold` are accepted.
         ci95: 95 % interval for the false accept rate in another group with the same number of
-            people. If the threshold is extrapolated, `ci95` is an interval of the modeled rate,
-            from a bootstrap that draws people.
+            people. If the threshold is extrapolated, `ci95` is an interval for the rate that the
+            model of the tail predicts, computed by a bootstrap that draws people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Effective number of independent pairs of people. The rate over this number of
-            independent pairs would have the same variance as the measured rate.
-        method: Text that describes how the threshold was computed. The text is "counted over
-            people" for an observed quantile, and names the model if a model of the tail was used.
+        independent: Effective number of independent pairs of people, that is, the number of
+            independent pairs that would give the rate the same variance as the pairs of the sample.
+        method: Text that describes how the threshold was computed. If the threshold is an observed
+            quantile, the text is "counted over people". If the threshold is extrapolated, the text
+            names the model of the tail.
     """
 
     far: float
@@ -695,16 +699,17 @@ class Certificate:
 
     @property
     def strictest(self) -> float:
-        """Lowest false accept rate that these people support, as a fraction."""
+        """Lowest false accept rate for which the sample has enough people, as a fraction."""
         return _strictest_supported(self.independent)
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns a lower and an upper bound for the number of people that another rate would need.
+        """Returns a lower and an upper bound for the number of people that are needed for another
+        false accept rate.
 
-        The lower bound suffices if pairs in a larger sample are as independent as in this sample.
-        The upper bound always suffices. The range is wide because a small sample says little about
-        the variance between people. For example, the lower bound was estimated from several groups
-        of 15 people, and the estimates ranged from 86 to 1,200 people.
+        The lower bound is enough if the pairs in a larger sample are as independent as the pairs in
+        the current sample. The upper bound is always enough. The range is wide because a small
+        sample says little about the variance between people. For example, estimates of the lower
+        bound from different groups of 15 people ranged from 86 to 1,200 people.
 
         Args:
             far: False accept rate.
@@ -720,9 +725,9 @@ class Certificate:
         return (
             f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % [{bounds}], "
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
-            f"{self.independent:,.0f} independent pairs of people, which support FAR "
-            f"{percent_rounded_up(self.strictest)} and more; {100 * stricter:g} % would need about "
-            f"{_people_in_words(self.people_needed(stricter))} people"
+            f"{self.independent:,.0f} independent pairs of people. They support FAR "
+            f"{percent_rounded_up(self.strictest)} or more. FAR {100 * stricter:g} % would need "
+            f"about {_people_in_words(self.people_needed(stricter))} people"
         )
 
 
@@ -732,16 +737,17 @@ def certificate(
     """Computes a threshold for a false accept rate, with a confidence interval for other people.
 
     The threshold is a quantile of the imposter scores with equal weights for all pairs of people.
-    The interval of the rate at this threshold is computed as in `false_accepts`. The threshold and
-    the interval are computed from the same scores. In simulations, the interval still contained the
-    rate of another group of the same size (see `tests/evaluation/test_monotone.py`).
+    The interval of the false accept rate at the threshold is computed as in `false_accepts`. The
+    threshold and the interval are computed from the same scores. Although the scores are used
+    twice, the interval contained the rate of another group of the same size in simulations (see
+    `tests/evaluation/test_monotone.py`).
 
     Trials that share a person are not independent. The function estimates the effective number N of
-    independent pairs from the variance between people. For n people, N is at least n / 2 (if the
-    pairs are as dependent as possible), and at most n (n - 1) / 2 (the number of all pairs). If no
-    trial of N independent pairs is accepted, the rate can still be 3 / N (rule of three,
-    Jovanovic1997). The function therefore raises an error if `far` is below 3 / N, because the
-    sample does not support this rate.
+    independent pairs from the variance between people. For n people, N lies between n / 2 (pairs as
+    dependent as possible) and n (n - 1) / 2 (all pairs independent). If no trial of N independent
+    pairs is accepted, the rate can still be 3 / N (rule of three, Jovanovic1997). The function
+    therefore raises an error if `far` is below 3 / N, because the sample is too small for such a
+    low rate.
 
     Args:
         scores: Distances of imposter trials, any shape. Smaller is closer. Pass trials between
@@ -750,23 +756,23 @@ def certificate(
             shape of each array must broadcast to the shape of `scores`.
         far: Wanted false accept rate, above 0 and below 1.
         extrapolate: Whether to extrapolate the threshold if `far` is below the lowest rate that the
-            sample supports. `far` may then be as small as a tenth of the lowest supported rate. A
-            generalized Pareto distribution is fitted to the lowest tenth of the scores (extreme
-            value theory, as in ISO/IEC 5152:2024). The extrapolated rate comes from this model, not
-            from observed trials. In a test with gait and speech data sets, each data set was split
-            into two groups of people. The threshold was computed for one group. The false accept
-            rate of the other group was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the
-            intervals contained this rate.
+            sample supports. With extrapolation, `far` may be as small as a tenth of the lowest
+            supported rate. A generalized Pareto distribution is fitted to the lowest tenth of the
+            scores (extreme value theory, as in ISO/IEC 5152:2024). The extrapolated rate comes from
+            the fitted distribution, not from observed trials. In a test with gait and speech data
+            sets, each data set was split into two groups of people. The threshold was computed for
+            one group. The false accept rate of the other group was 1.1 to 2.5 times the wanted
+            rate, and 81 to 99 % of the intervals contained the rate of the other group.
 
     Returns:
         `Certificate`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or the ids are invalid.
-        ValueError: If `far` is not between 0 and 1, there is no trial, a score is not finite, a
-            trial compares a person with the same person, or the sample does not support the rate.
-            If the sample is too small, the message contains the number of people that the rate
-            needs.
+        TypeError: If the scores are not real numbers, or if the ids are invalid.
+        ValueError: If `far` is not between 0 and 1, if there is no trial, if a score is not finite,
+            if the two people of a trial are identical, or if the sample does not support the rate.
+            If the sample is too small, the error message contains the number of people that are
+            needed for `far`.
 
     >>> import numpy as np
     >>> people = np.arange(40)
@@ -777,7 +783,7 @@ def certificate(
     (-1.57, 40, (41, 1200))
     >>> certificate(scores[is_imposter], np.nonzero(is_imposter), 0.001)
     Traceback (most recent call last):
-    ValueError: FAR 0.1 % is beyond what these 40 people support, ...
+    ValueError: FAR 0.1 % is beyond what these 40 people support. ...
     """
     check_far(far)
     pairs = ImposterPairs(scores, people)
@@ -787,11 +793,12 @@ def certificate(
     if far < rates.strictest:
         if not extrapolate:
             hint = Message(
-                "{extrapolate=True} extrapolates a model of the tail, without a guaranteed rate"
+                "{extrapolate=True} extrapolates a model of the tail, but does not guarantee the "
+                "rate"
             )
             raise ValueError(_refusal(far, rates, hint))
         if far * REACH < rates.strictest:
-            hint = f"A model of the tail extrapolates down to a {REACH}th of the supported rate"
+            hint = f"A model of the tail cannot extrapolate below 1/{REACH} of the supported rate"
             raise ValueError(_refusal(far, rates, hint))
         start = pairs.threshold(max(TAIL_FRACTION, rates.strictest))
         model = fit_tail(pairs.scores, pairs.weights, start)
@@ -813,10 +820,10 @@ def certificate(
 
 def _refusal(far, rates, hint):
     return Message(
-        "FAR {percent:g} % is beyond what these {people} people support, which is FAR {strictest} "
-        "or more. Their {trials:,} imposter trials are worth {independent:,.0f} independent pairs "
-        "of people. It would take about {count} people to support FAR {percent:g} %. Give more "
-        "people, or a larger {far}. {hint}.",
+        "FAR {percent:g} % is beyond what these {people} people support. They support FAR "
+        "{strictest} or more, because their {trials:,} imposter trials carry as much information "
+        "as {independent:,.0f} independent pairs of people. FAR {percent:g} % would need about "
+        "{count} people. Give more people, or a larger {far}. {hint}.",
         percent=100 * far,
         people=rates.people,
         strictest=percent_rounded_up(rates.strictest),
@@ -852,7 +859,7 @@ class Tail:
         return float(self.rate * beyond)
 
     def threshold(self, far):
-        """Returns the threshold for a false accept rate at or below `rate`."""
+        """Returns the threshold for the false accept rate `far`, which is at most `rate`."""
         return float(self.start - genpareto.isf(far / self.rate, self.shape, scale=self.scale))
 
 
@@ -861,7 +868,7 @@ def fit_tail(scores, weights, start):
 
     Let `x = start - score` be the excess of a score below `start`. The moments `a0 = mean(x)` and
     `a1 = mean(x (1 - F(x)))` give the shape `2 - a0 / (a0 - 2 a1)` and the scale
-    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). These estimates
+    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). Moment estimates
     also exist for small samples, for which the likelihood often has no maximum.
 
     Args:
@@ -895,7 +902,7 @@ def _interval_of_tail(pairs, threshold, start):
     The interval is computed by a percentile bootstrap that draws people.
 
     Args:
-        pairs: `ImposterPairs`.
+        pairs: `ImposterPairs` with the scores of the imposter trials.
         threshold: Threshold below `start`.
         start: Largest score at which the model of the tail holds.
     """
@@ -920,7 +927,7 @@ class Promise:
     Attributes:
         far: Upper bound for the false match rate of two new people. The rate is averaged over
             random samples of people, and each threshold is computed from the trials of one sample.
-        threshold: Trials with `score <= threshold` are accepted.
+        threshold: Threshold, in units of the scores. Trials with `score <= threshold` are accepted.
         rate: Fraction of the sample's imposter trials that are accepted, averaged over pairs of
             people.
         ci95: 95 % interval for the false match rate in another group with the same number of
@@ -950,9 +957,9 @@ class Promise:
         bounds = _percents.interval(self.ci95)
         return (
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "
-            f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials of "
-            f"{self.people} people, enough to guarantee {percent_rounded_up(self.strictest)} and "
-            "more"
+            f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials are accepted. "
+            f"The {self.people} people are enough to guarantee FAR "
+            f"{percent_rounded_up(self.strictest)} or more"
         )
 
 
@@ -967,18 +974,19 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     `2 (n p + min(1, 2 c)) / (n + 2)` on average. The function returns the largest threshold for
     which the upper bound of the rate is at most `far`.
 
-    The default c = 1/4 follows if at most half of the trials in which a new person claims to be
-    somebody else are accepted, as in `false_accepts`. If the accepted fraction for one of the n
-    people is larger than c, this fraction replaces c. If c is 1/2 or more, the bound holds without
-    the assumption about c.
+    The default c = 1/4 follows from the same assumption as in `false_accepts`: at most half of the
+    false claims by a new person are accepted. If the accepted fraction for one of the n people is
+    larger than c, this fraction replaces c. If c is 1/2 or more, the bound holds without the
+    assumption about c.
 
-    A method without the assumption about c would need twice as many people and stricter thresholds.
-    In simulations with 38 people and `far` = 5 %, thresholds that do not rely on the assumption had
-    a false match rate of 0.05 to 0.26 % and a true accept rate of 12 to 50 %. In the same
-    simulations, the thresholds of `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and
-    a true accept rate of 78 to 92 %. For 83 to 100 % of the groups of 38 people, the false match
-    rate at the thresholds of `promise` was at most 5 %. The false match rate for one particular
-    sample varies around the average. `Promise.ci95` is the 95 % interval of this rate.
+    Without the assumption that c limits the accepted trials of a new person, a method would need
+    twice as many people and stricter thresholds. In simulations with 38 people and `far` = 5 %,
+    thresholds that do not rely on the assumption had a false match rate of 0.05 to 0.26 % and a
+    true accept rate of 12 to 50 %. In the same simulations, the thresholds of `promise` with c =
+    1/4 had a false match rate of 1.3 to 2.0 % and a true accept rate of 78 to 92 %. The false match
+    rate at the thresholds of `promise` was at most 5 % in 83 to 100 % of the simulated groups of 38
+    people. The false match rate for one particular sample varies around the average. `Promise.ci95`
+    is the 95 % interval of the rate for one sample.
 
     Proof: Let N = n + 2 people be exchangeable, and let e be the pair of the two new people. Let
     t_e be the threshold computed without the pair e, and let b_e be the fraction of the trials
@@ -992,15 +1000,16 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     `c (N - 1)`, and the sum of all d_v is 2 W. Together, these bounds give
     `W^2 <= 2 m W + 2 c (N - 1) W` and therefore `W <= p n (n - 1) + 2 c (n + 1)`.
 
-    A proof without the assumption about c uses a matrix with one row and one column for each pair.
-    An entry of the matrix is the number of people whom two pairs share. The eigenvalues of the
-    matrix are 2 (N - 1) for the constant vector, and N - 2 and 0 for the other eigenvectors.
-    Therefore `sum(d_v^2) <= (N - 2) sum(b_e^2) + 2 W^2 / (N - 1)`. With `sum(b_e^2) <= W` this
-    gives the bound `W <= (n + 1) (1 + n p)`.
+    A proof that does not assume a limit c uses a matrix with one row and one column for each pair.
+    An entry of the matrix is the number of people that belong to the pair of the row and to the
+    pair of the column. The eigenvalues of the matrix are 2 (N - 1) for the constant vector, and N -
+    2 and 0 for the other eigenvectors. Therefore
+    `sum(d_v^2) <= (N - 2) sum(b_e^2) + 2 W^2 / (N - 1)`. With `sum(b_e^2) <= W` this gives the
+    bound `W <= (n + 1) (1 + n p)`.
 
     Args:
         scores: Distances of imposter trials, any shape. Smaller is closer. If a recording is scored
-            repeatedly before it is complete, pass the smallest of these distances.
+            several times before it is complete, pass the smallest of its distances.
         people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`. Every two people must have
             a trial with each other.
@@ -1010,11 +1019,11 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
         `Promise`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or the ids are invalid.
-        ValueError: If `far` is out of range, `scores` is empty, a score is not finite, a trial
-            compares a person with the same person, two people have no trial with each other, or
-            there are too few people for the rate. If there are too few people, the message contains
-            the number of people that the rate needs.
+        TypeError: If the scores are not real numbers, or if the ids are invalid.
+        ValueError: If `far` is out of range, if `scores` is empty, if a score is not finite, if the
+            two people of a trial are identical, if two people have no trial with each other, or if
+            there are too few people for the rate. If there are too few people, the error message
+            contains the number of people that are needed for `far`.
 
     >>> import numpy as np
     >>> people = np.arange(40)
@@ -1029,17 +1038,17 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     n = pairs.people
     if not pairs.is_complete:
         raise ValueError(
-            f"Received trials of {len(pairs.members):,} of the {n * (n - 1) // 2:,} pairs of {n} "
-            "people. `people` must contain at least one trial for each pair of people. Score the "
-            "missing pairs."
+            f"Received trials of only {len(pairs.members):,} of {n * (n - 1) // 2:,} pairs of "
+            f"people. Each pair of the {n} people must have at least one trial. Compute scores for "
+            "the missing pairs."
         )
     if n < _people_to_promise(far):
         strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
         raise ValueError(
             Message(
-                "{people} people cannot guarantee FAR {percent:g} % for new people. They can "
-                "guarantee FAR {strictest}, and FAR {percent:g} % needs {needed:,} people. Give "
-                "more people, or a larger {far}.",
+                "The trials of {people} people cannot guarantee FAR {percent:g} % for new people. "
+                "These trials can guarantee FAR {strictest}. A guarantee of FAR {percent:g} % "
+                "needs {needed:,} people. Give more people, or a larger {far}.",
                 people=n,
                 percent=100 * far,
                 strictest=strictest,

@@ -76,13 +76,14 @@ def two_samples(
     The p-value is valid only for examples that were not used to train the similarity.
 
     Args:
-        similarity: Function `S(a, b) -> (n, m)` of examples. The function may be a kernel or a
-            learned similarity, such as `PrototypicalClassifier.similarity` on embeddings.
+        similarity: Function `S(a, b) -> (n, m)` that compares examples. The function may be a
+            kernel or a learned similarity, such as `PrototypicalClassifier.similarity` on
+            embeddings.
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
         people: Pair `(people of x, people of y)` of person ids, with shapes `(m,)` and `(n,)`.
-            Required. If no two examples share a person, pass a different id for each example, such
-            as `(range(m), range(m, m + n))`.
+            Required. If all examples are of different people, pass a different id for each example,
+            such as `(range(m), range(m, m + n))`.
         permutations: Number of permutations, at least 1. The p-value is at least
             `1 / (permutations + 1)`.
         symmetry: Whether to use the maximum (`"max"`) or the mean (`"mean"`) of S(a, b) and
@@ -94,10 +95,10 @@ def two_samples(
         people.
 
     Raises:
-        TypeError: If `permutations` or `seed` is not an integer, or ids are invalid.
-        ValueError: If a sample has fewer than 2 examples, the shapes of `x` and `y` do not fit
-            together, `people` is None or does not contain one id for each example, a value or a
-            similarity is not finite, or `symmetry` is unknown.
+        TypeError: If `permutations` or `seed` is not an integer, or if ids are invalid.
+        ValueError: If a sample has fewer than 2 examples, if the shapes of `x` and `y` do not fit
+            together, if `people` is None or does not contain one id for each example, if a value or
+            a similarity is not finite, or if `symmetry` is unknown.
 
     >>> kernel = lambda a, b: np.exp(-((a - b.T) ** 2))
     >>> x, y = np.arange(8.0)[:, None], 9 + np.arange(8.0)[:, None]
@@ -157,11 +158,11 @@ def _person_of_each(people, m, n):
 
 
 def permutation_test(matrix, first, draws):
-    """Computes MMD^2 for a split into two samples, and its p-value.
+    """Computes MMD^2 and the p-value for a split into two samples.
 
     Args:
         matrix: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
-        first: Booleans, shape `(m + n,)`. A boolean is True if its example is in the first sample.
+        first: Mask of the examples in the first sample, booleans of shape `(m + n,)`.
         draws: Iterable over blocks of permuted memberships. A block is a boolean array of shape
             `(count, m + n)`.
 
@@ -177,8 +178,9 @@ def permutation_test(matrix, first, draws):
 
 
 def _statistic(matrix):
-    """Returns a function that takes memberships `(count, m + n)` and returns unbiased MMD^2, shape
-    `(count,)`.
+    """Returns a function that computes the unbiased MMD^2 of several splits, shape `(count,)`. The
+    function takes a boolean array of shape `(count, m + n)`, which is True for examples of the
+    first sample.
 
     If a permutation leaves a sample with fewer than 2 examples, MMD^2 is set to infinity. The
     p-value then rises.
@@ -212,10 +214,11 @@ def _statistic(matrix):
 
 
 def _memberships(first, codes, permutations, rng):
-    """Draws memberships with permuted people, as blocks of booleans of shape `(count, m + n)`.
+    """Permutes people, and yields the examples of the first sample as blocks of booleans, shape
+    `(count, m + n)`.
 
     Args:
-        first: Booleans, shape `(m + n,)`. A boolean is True if its example is in the first sample.
+        first: Mask of the examples in the first sample, booleans of shape `(m + n,)`.
         codes: Person of each example, shape `(m + n,)`.
         permutations: Number of permutations.
         rng: `numpy.random.Generator`.

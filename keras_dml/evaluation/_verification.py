@@ -26,8 +26,8 @@ class Roc(NamedTuple):
 
     Attributes:
         far: False accept rate at each threshold, shape `(points,)`.
-        tar: True accept rate at each threshold, same shape.
-        thresholds: Thresholds, same shape.
+        tar: True accept rate at each threshold, shape `(points,)`.
+        thresholds: Thresholds, shape `(points,)`.
     """
 
     far: np.ndarray
@@ -40,8 +40,8 @@ class Det(NamedTuple):
 
     Attributes:
         far: False accept rate at each threshold, shape `(points,)`.
-        frr: False reject rate at each threshold, same shape.
-        thresholds: Thresholds, same shape.
+        frr: False reject rate at each threshold, shape `(points,)`.
+        thresholds: Thresholds, shape `(points,)`.
     """
 
     far: np.ndarray
@@ -71,11 +71,11 @@ class Verification:
         tar_at_far: Dict that maps the false accept rates 0.01 and 0.001 to `TarAtFar`.
         trials: Numbers of genuine and imposter trials.
         roc: `Roc` with a point at the threshold -inf and at every distinct score.
-        det: `Det` with the same points.
+        det: `Det` with the same points as `roc`.
         intervals: Dict that maps the name of a metric (`"auc"`, `"eer"`, `"tar_at_far_0.01"`) to
             its 95 % confidence interval. The dict is empty if no bootstrap was run.
         scores: Distances of the trials, shape `(trials,)`.
-        genuine: Booleans, shape `(trials,)`, True if probe and claim are the same person.
+        genuine: Booleans, shape `(trials,)`, True if the probe person is the claimed person.
     """
 
     auc: float
@@ -133,21 +133,22 @@ def verification(
 
     Args:
         scores: Distances of the trials, any shape. Smaller is closer. For a similarity `S`, pass
-            `-S`.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+            `-S` as the scores.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
         people: Tuple `(probe_ids, claimed_ids)` with the ids of the two people in each trial. The
             shape of each array must broadcast to the shape of `scores`. If `people` is given, the
             bootstrap draws a random weight for each person, because trials that share a person are
             not independent. If `people` is None, the bootstrap draws a random weight for each
-            trial, and the intervals are too narrow if people occur in several trials.
-        bootstrap: Number of replicates for the 95 % confidence intervals. With 0, no intervals are
-            computed. A usual value is 1000. The Bayesian bootstrap (Rubin1981) gives people random
-            weights and adds one person. For the worse bound of a metric, every genuine trial of the
-            added person is rejected. For the better bound, none of these trials is rejected
-            (Gaffke2005). An additional error never improves a bound. If no error occurs for n
-            people, the upper bound of the EER is `1 - 0.025**(1 / n)` (Clopper-Pearson,
-            Clopper1934). In simulations with 10 to 100 people (`tests/bench/coverage.py`), 95 to
-            100 % of the 95 % intervals contained the EER of the population.
+            trial. Without `people`, the intervals are too narrow if people occur in several trials.
+        bootstrap: Number of replicates for the 95 % confidence intervals. If `bootstrap` is 0, no
+            intervals are computed. A usual value is 1000. The Bayesian bootstrap (Rubin1981) gives
+            people random weights and adds one person. For the worse bound of a metric, every
+            genuine trial of the added person is rejected. For the better bound, no genuine trial of
+            the added person is rejected (Gaffke2005). An additional error never improves a bound.
+            If no error occurs for n people, the upper bound of the EER is `1 - 0.025**(1 / n)`
+            (Clopper-Pearson, Clopper1934). In simulations with 10 to 100 people
+            (`tests/bench/coverage.py`), 95 to 100 % of the 95 % intervals contained the EER of the
+            population.
         seed: Seed of the bootstrap.
 
     Returns:
@@ -158,9 +159,9 @@ def verification(
             lower AUC usually means that `scores` are similarities instead of distances.
 
     Raises:
-        TypeError: If `genuine` is not boolean, or `bootstrap` or `seed` is not a whole number.
-        ValueError: If shapes differ, a score is not finite, genuine trials or imposter trials are
-            missing, `people` contradicts `genuine`, or `bootstrap` or `seed` is negative.
+        TypeError: If `genuine` is not boolean, or if `bootstrap` or `seed` is not a whole number.
+        ValueError: If shapes differ, if a score is not finite, if genuine trials or imposter trials
+            are missing, if `people` contradicts `genuine`, or if `bootstrap` or `seed` is negative.
 
     >>> import numpy as np
     >>> scores = np.array([0.1, 0.2, 0.2, 0.6, 0.2, 0.5, 0.6, 0.7, 0.9])
@@ -183,8 +184,9 @@ def verification(
 def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
     """Computes the same result as `verification`, but does not warn about a low AUC.
 
-    Functions of this package call `verification_figures` for scores that are certainly distances.
-    If there are few trials, the AUC may be far below 0.5 by chance.
+    Functions of this package call `verification_figures` if the scores are known to be distances.
+    With few trials, the AUC of distances may be far below 0.5 by chance, and a warning would be
+    misleading.
     """
     bootstrap = whole("bootstrap", bootstrap, minimum=0)
     seed = whole("seed", seed, minimum=0)

@@ -3,9 +3,9 @@
 
 `FGSM`, `PGD`, `APGD` and `TargetedAPGD` follow gradients. `Square` (Square Attack) is a random
 search without gradients. `SquareAPGD` starts `APGD` from the results of a Square Attack. AutoAttack
-(Croce2020) is the union of APGD on the cross-entropy, APGD on the difference of logits ratio, FAB
-and Square. The standard version of AutoAttack uses the targeted form of the difference of logits
-ratio. This module implements all attacks of AutoAttack except FAB.
+(Croce2020) combines four attacks: APGD on the cross-entropy, APGD on the difference of logits
+ratio, FAB and Square. The standard version of AutoAttack uses the targeted form of the difference
+of logits ratio. This module implements all attacks of AutoAttack except FAB.
 
 Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode.
 """
@@ -49,8 +49,8 @@ class PGD:
             for CIFAR-10.
         steps: Number of steps per restart. Monteiro2020 uses 40 or 100 steps for MNIST, and 7 or 20
             steps for CIFAR-10.
-        step_size: Change of an entry per step. The default is `2.5 epsilon / steps`. Even from the
-            boundary of the epsilon ball, the steps can then reach every point of the ball.
+        step_size: Change of an entry per step. The default is `2.5 epsilon / steps`. With the
+            default, the steps can reach every point of the epsilon ball, even from its boundary.
         restarts: Number of random starts.
         loss: Loss to maximize. `"cross_entropy"` is the cross-entropy. `"margin"` is the largest
             logit of another class minus the logit of the true class. `"dlr"` is the difference of
@@ -61,8 +61,8 @@ class PGD:
             and prototypes). For a transfer attack, use a different head from the attacked head.
             Default: the attacked head.
         probabilities: Whether to pass probabilities to the loss as if they were logits, as the
-            authors' code for Monteiro2020 does. The attack is then weak, because its gradients
-            vanish if the network is confident.
+            authors' code for Monteiro2020 does. If True, the attack is weak, because the
+            gradients vanish if the network is confident.
     """
 
     epsilon: float
@@ -85,7 +85,7 @@ class PGD:
 
     @property
     def step(self) -> float:
-        """Change of an entry of the input per step."""
+        """Largest amount by which one step changes an entry of the input."""
         return 2.5 * self.epsilon / self.steps if self.step_size is None else self.step_size
 
     def perturb(
@@ -117,8 +117,8 @@ class FGSM:
 
     Args:
         epsilon: Size of the step.
-        loss, source, probabilities: As in `PGD`, the loss to maximize, the head whose gradients are
-            used, and whether the loss receives probabilities.
+        loss, source, probabilities: Loss to maximize, head whose gradients are used, and whether
+            the loss receives probabilities (see `PGD`).
     """
 
     epsilon: float
@@ -150,8 +150,8 @@ class APGD:
     """Auto-PGD (APGD, Croce2020), a variant of PGD with momentum and a step size that adapts to
     each image.
 
-    If an iterate is misclassified, the attack on its image stops. If no iterate is misclassified,
-    the point with the highest loss is evaluated.
+    The attack on an image stops if an iterate is misclassified. If no iterate is misclassified, the
+    point with the highest loss is evaluated.
 
     Args:
         epsilon: Largest change of any entry of the input.
@@ -195,7 +195,7 @@ class TargetedAPGD:
     Args:
         epsilon: Largest change of any entry of the input.
         steps: Number of steps per target.
-        targets: Number of targets. The number must be less than the number of classes.
+        targets: Number of targets, less than the number of classes.
         restarts: Number of random starts per target.
         source: Head whose gradients are used, as in `PGD`. Default: the attacked head.
     """
@@ -219,7 +219,8 @@ class TargetedAPGD:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples of one restart toward each target (see `PGD.perturb`)."""
+        """Attacks each target in one restart, and returns the adversarial examples (see
+        `PGD.perturb`)."""
         logits = network.logits(x).copy()
         if self.targets >= logits.shape[1]:
             raise ValueError(
@@ -287,16 +288,16 @@ class SquareAPGD:
     masked gradients.
 
     If a network thresholds pixels, the gradient is zero at most points of the epsilon ball. In a
-    test, APGD on the margin attacked five training images of the model `mnist_proto_sim_at`. For
-    these five images, a Square Attack with 5,000 queries succeeds. From random starts, APGD
-    succeeded in 0 to 2 % of the runs. From the points that a Square Attack reached after 500
-    queries, APGD succeeded in 8 to 100 % of the runs.
+    test, APGD on the margin attacked five training images of the model `mnist_proto_sim_at`. A
+    Square Attack with 5,000 queries succeeds on these five images. APGD from random starts
+    succeeded in 0 to 2 % of the runs. APGD from the points that a Square Attack reached after 500
+    queries succeeded in 8 to 100 % of the runs.
 
     Args:
         epsilon: Largest change of any entry of the input.
         queries: Number of queries of the Square Attack.
-        steps, restarts, loss: As in `APGD`, the number of steps per restart, the number of random
-            starts, and the loss to maximize.
+        steps, restarts, loss: Number of steps per restart, number of random starts, and loss to
+            maximize (see `APGD`).
     """
 
     epsilon: float
@@ -330,9 +331,9 @@ class SquareAPGD:
 def protocol_paper(epsilon: float, steps: Sequence[int] = (40, 100)) -> tuple[FGSM | PGD, ...]:
     """Returns the weak attacks that the authors' code for Monteiro2020 uses.
 
-    The attacks pass probabilities instead of logits to the loss. The steps are so short that 7
-    steps change an entry by at most 7/30 of epsilon, and 20 steps by at most two thirds of epsilon.
-    If you report the results, state that the attacks are weak.
+    The attacks pass probabilities instead of logits to the loss. The steps are short: 7 steps
+    change an entry by at most 7/30 of epsilon, and 20 steps change an entry by at most two thirds
+    of epsilon. If you report the results, state that the attacks are weak.
 
     Args:
         epsilon: Largest change of any entry of the input.
@@ -388,7 +389,8 @@ class _Objective:
 
     A call takes points, shape `(count, ...)`, and their row indices in the batch, shape `(count,)`.
     The call returns the losses, the gradients, and booleans that are True for misclassified points.
-    The gradients have the shape of the points, and the other two arrays have the shape `(count,)`.
+    The gradients have the shape of the points. The losses and the booleans have the shape
+    `(count,)`.
     """
 
     def __init__(self, network, y, loss, source, probabilities=False, targets=None):
@@ -437,15 +439,15 @@ def _apgd(objective, x, start, epsilon, steps):
     """Runs Auto-PGD (Croce2020, Algorithm 1), which is PGD with momentum and a step size for each
     example.
 
-    The step size begins at `2 epsilon`. At a checkpoint, the step size is halved in two cases. The
-    search then continues from the best point. In the first case, fewer than three quarters of the
-    steps since the last checkpoint raised the objective. In the second case, the step size and the
-    best value have not changed since the last checkpoint. The search for an example ends when an
-    iterate is misclassified.
+    The step size begins at `2 epsilon`. At a checkpoint, the step size is halved if fewer than
+    three quarters of the steps since the last checkpoint raised the objective. The step size is
+    also halved if neither the step size nor the best value has changed since the last checkpoint.
+    After a halving, the search continues from the best point. The search for an example ends when
+    an iterate is misclassified.
 
     Args:
-        objective, x, start, epsilon, steps: As in `_pgd`, the objective to maximize, the inputs,
-            the first points, the largest change of an entry, and the number of steps.
+        objective, x, start, epsilon, steps: The objective to maximize, the inputs, the first
+            points, the largest change of an entry, and the number of steps (see `_pgd`).
 
     Returns:
         `(points, broken)`. `points` has the shape of `x` and holds the first misclassified iterate
@@ -498,7 +500,7 @@ class _Best:
         self.point, self.value, self.gradient = point.copy(), value.copy(), gradient.copy()
 
     def update(self, point, value, gradient, done):
-        """Replaces the stored points if their objective rose or the new points are
+        """Replaces each stored point by the new point if the objective rose or the new point is
         misclassified."""
         rows = (value > self.value) | done
         self.point[rows], self.value[rows] = point[rows], value[rows]
@@ -517,7 +519,7 @@ def _apgd_checkpoints(steps):
 
 
 def _project(point, center, epsilon):
-    """Projects each point onto the part of its center's epsilon ball that lies in [0, 1]."""
+    """Projects each point onto the epsilon ball around its center, restricted to [0, 1]."""
     low, high = np.maximum(center - epsilon, 0), np.minimum(center + epsilon, 1)
     return np.clip(point, low, high)
 
@@ -571,9 +573,9 @@ def _square_search(margins, x, epsilon, queries, rng):
 def _square_side(progress, image):
     """Returns the side length of the square after a given fraction of the queries has been made.
 
-    The square covers a fraction of the image. This fraction is halved according to the schedule of
-    Andriushchenko2020. For 10,000 queries, the fraction is halved after 10, 50, 200, 500, ...
-    squares. For other numbers of queries, the schedule is scaled in proportion.
+    The square covers a fraction of the image. The schedule of Andriushchenko2020 halves the
+    fraction several times. For 10,000 queries, the schedule halves the fraction after 10, 50, 200,
+    500, ... squares. For other numbers of queries, the schedule is scaled in proportion.
 
     Args:
         progress: Fraction of the queries that have been made.

@@ -3,7 +3,7 @@ between recordings.
 
 `paper_protocol` is the protocol of Abdelwahab2019, and `session_protocol` is a stricter protocol.
 Each function draws enrolled and observed recordings `repetitions` times. Each metric is a mean over
-these draws and has a standard error. The standard error measures the variation between draws, not
+the draws, and has a standard error. The standard error measures the variation between draws, not
 the variation between training runs.
 """
 
@@ -43,7 +43,7 @@ class Record(TypedDict):
         stderr: Standard error of the mean.
         trials: Number of trials of one repetition.
         fraction: Fraction of the people that are enrolled, or None for verification.
-        people: Number of people evaluated.
+        people: Number of evaluated people.
         left_out: Number of people with too few recordings.
         repetitions: Number of draws.
     """
@@ -66,7 +66,7 @@ class Trials(NamedTuple):
 
     Attributes:
         scores: Distances, shape `(repetitions, probes, claims)`.
-        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        genuine: Booleans in the shape of `scores`, True if the probe person is the claimed person.
         people: Tuple `(probe_ids, claimed_ids)` of arrays with shapes `(probes, 1)` and
             `(claims,)`.
     """
@@ -89,38 +89,39 @@ def paper_protocol(
     """Computes the metrics of Abdelwahab2019 (section 5.2), with randomly chosen enrollments.
 
     For each person, `observed` recordings are drawn at random as probes, and the other recordings
-    are enrolled. The score that compares probe person `a` with person `j` is computed in two steps.
-    The first step takes the first n observed recordings of `a`, and computes the distance from each
-    recording to the nearest enrolled recording of `j`. The score is the mean of these n distances.
+    are enrolled. The score of probe person `a` and enrolled person `j` is computed in two steps.
+    First, the distance from each of the first n observed recordings of `a` to the nearest enrolled
+    recording of `j` is computed. The score is the mean of the n distances.
 
     - *verification* uses all pairs (a, j) and one threshold. The metrics are AUC and EER. If there
       are enough imposter trials, the TAR at a FAR of 1 % and of 0.1 % is also reported.
-    - *identification* draws max(2, round(f S)) of the S people for each fraction f, and enrolls
-      only the drawn people. The metric is the accuracy.
+    - *identification* enrolls only a part of the S people. For each fraction f, max(2, round(f S))
+      people are drawn and enrolled. The metric is the accuracy.
     - *imposters* uses one half of the people as imposters, who are never enrolled. For each
       fraction f <= 0.5, round(f S) people of the other half are enrolled. If the other half has
-      fewer than round(f S) people, all of them are enrolled. The metrics are the AUC of the
-      distance to the nearest person, and the misidentification rate.
+      fewer people, all its people are enrolled. The metrics are the AUC of the distance to the
+      nearest person, and the misidentification rate.
 
     Args:
         distances: Distances between all recordings of all test people, shape
             `(recordings, recordings)`, with observed recordings in rows and enrolled recordings in
             columns. The matrix need not be symmetric.
-        subjects: Person of each recording, shape `(recordings,)`.
-        observed: Number of observed recordings per person. People with at most this number of
+        subjects: Id of the person of each recording, shape `(recordings,)`.
+        observed: Number of observed recordings per person. People with at most `observed`
             recordings are left out.
         repetitions: Number of draws. At least 2 draws are needed for a standard error.
         seed: Seed of all draws.
-        n: Numbers of observed recordings per probe to evaluate. Each number is at most `observed`.
+        n: Numbers of observed recordings per probe for which metrics are computed, each at most
+            `observed`.
         fractions: Fractions f of the people to enroll, each above 0 and at most 1.
 
     Returns:
         List of `Record`, one for each metric.
 
     Raises:
-        ValueError: If the shapes of `distances` and `subjects` do not fit together, a distance is
-            not finite, a value of `n` exceeds `observed`, a fraction is out of range, or fewer than
-            two people have enough recordings.
+        ValueError: If the shapes of `distances` and `subjects` do not fit together, if a distance
+            is not finite, if a value of `n` exceeds `observed`, if a fraction is out of range, or
+            if fewer than two people have enough recordings.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
     draws = random_enrollments(subjects, observed=observed, repetitions=repetitions, seed=seed)
@@ -142,23 +143,25 @@ def session_protocol(
 
     `session_protocol` is stricter than `paper_protocol`, because recordings of one session share
     sensor placement and clothing. Report the metrics of the two protocols together. In every
-    repetition, all recordings of earlier sessions are enrolled. The observed recordings of the
-    latest session and the subsets of people are drawn at random. If the latest session of each
-    person has exactly `observed` recordings, all repetitions use the same observed recordings. The
-    standard error of the verification metrics at n = `observed` is then 0.
+    repetition, all recordings of earlier sessions are enrolled. The subsets of people, and the
+    observed recordings from the latest session, are drawn at random. If the latest session of each
+    person has exactly `observed` recordings, all repetitions use the same observed recordings.
+    Without a random choice, the standard error of the verification metrics at n = `observed` is 0.
 
     Args:
         distances: Distances between all recordings of all test people, shape
             `(recordings, recordings)`, with observed recordings in rows and enrolled recordings in
             columns.
-        subjects: See `paper_protocol`.
-        sessions: Session of each recording, shape `(recordings,)`. Sessions are numbers or strings
-            that sort chronologically. Only sessions of the same person are compared.
+        subjects: Id of the person of each recording, shape `(recordings,)`.
+        sessions: Session of each recording, shape `(recordings,)`. The sessions are numbers or
+            strings that sort chronologically. The order matters only among sessions of the same
+            person.
         observed: Number of observed recordings per person. People who have fewer than `observed`
             recordings in the latest session, or only one session, are left out.
         repetitions: Number of draws. At least 2 draws are needed for a standard error.
         seed: Seed of all draws.
-        n: Numbers of observed recordings per probe to evaluate. Each number is at most `observed`.
+        n: Numbers of observed recordings per probe for which metrics are computed, each at most
+            `observed`.
         fractions: Fractions of the people to enroll, each above 0 and at most 1.
 
     Returns:
@@ -166,7 +169,7 @@ def session_protocol(
         `session_identification` and `session_imposters`.
 
     Raises:
-        ValueError: If an argument is invalid as in `paper_protocol`, or `sessions` and `subjects`
+        ValueError: If an argument is invalid for `paper_protocol`, or if `sessions` and `subjects`
             differ in shape.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
@@ -180,8 +183,8 @@ def score_matrices(distances: ArrayLike, enrollment: Enrollment) -> np.ndarray:
     """Computes a score for every probe and every person, for each number of observed recordings.
 
     For each of the first n observed recordings of person `a`, the function computes the distance to
-    the nearest enrolled recording of person `j`. The entry `[n - 1, a, j]` is the mean of these n
-    distances.
+    the nearest enrolled recording of person `j`. The entry `[n - 1, a, j]` of the result is the
+    mean of the n distances.
 
     Args:
         distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
@@ -242,7 +245,8 @@ def mean_and_standard_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def identified_people(fraction: float, people: int) -> int:
-    """Returns the number of enrolled people for identification, max(2, round(f S)).
+    """Returns the number of enrolled people for identification: max(2, round(f S)) for S people and
+    the fraction f.
 
     Halves are rounded up.
     """
@@ -252,8 +256,8 @@ def identified_people(fraction: float, people: int) -> int:
 def enrolled_beside_imposters(fraction: float, people: int) -> int:
     """Returns the number of enrolled people if half of the people are imposters.
 
-    The number is round(f S), limited to the range from 1 to the number of people who are not
-    imposters.
+    For S people and the fraction f, the number is round(f S), but at least 1 and at most the number
+    of people who are not imposters.
     """
     return min(max(1, half_up(fraction * people)), people - people // 2)
 
@@ -339,8 +343,9 @@ def _check_request(distances, subjects, observed, repetitions, n, fractions):
         )
     if not n or min(n) < 1 or max(n) > observed:
         raise ValueError(
-            f"Received n={tuple(n)}. Each `n` is a number of observed recordings, and must be from "
-            f"1 to `observed` = {observed}. Raise `observed` or lower `n`."
+            f"Received n={tuple(n)}. Every value of `n` must be from 1 to `observed` = {observed}, "
+            "the number of observed recordings per person. Raise `observed` or lower the values of "
+            "`n`."
         )
     if not all(0.0 < fraction <= 1.0 for fraction in fractions):
         raise ValueError(

@@ -34,10 +34,10 @@ class Enrollment:
     """Random draw of enrolled and observed recordings.
 
     Attributes:
-        people: Sorted ids of the people evaluated, shape `(people,)`.
+        people: Sorted ids of the evaluated people, shape `(people,)`.
         enrolled: Indices of the enrolled recordings, one array for each person.
         observed: Indices of the observed recordings, shape `(people, observed)`. A probe with n
-            recordings uses the first n indices of the person's row.
+            recordings of a person uses the first n indices in the row of this person.
         left_out: Ids of people with too few recordings.
     """
 
@@ -56,9 +56,8 @@ def half_up(value: float) -> int:
 def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
     """Splits people into training, validation and test sets (Abdelwahab2019, section 5.2).
 
-    Half of the people, rounded down, are the test set. A fifth of the remaining people, with halves
-    rounded up, is the validation set. All people outside the test set and the validation set are
-    the training set.
+    The test set is half of the people, rounded down. The validation set is a fifth of the remaining
+    people, rounded to the nearest integer (2.5 becomes 3). All other people are the training set.
 
     Args:
         subjects: Ids of people in any order, such as the id of the person in each recording.
@@ -94,8 +93,8 @@ def random_enrollments(
     (Abdelwahab2019).
 
     Args:
-        subjects: Person of each recording, shape `(recordings,)`.
-        observed: Number of observed recordings per person. People with at most this number of
+        subjects: Id of the person of each recording, shape `(recordings,)`.
+        observed: Number of observed recordings per person. People with at most `observed`
             recordings are left out.
         repetitions: Number of draws.
         seed: Seed of the draws. Draw number `r` depends only on `seed` and `r`.
@@ -104,7 +103,7 @@ def random_enrollments(
         List of `Enrollment`, one for each repetition.
 
     Raises:
-        ValueError: If `observed` is below 1, or fewer than two people have enough recordings.
+        ValueError: If `observed` is below 1, or if fewer than two people have enough recordings.
     """
     subjects = _labels("subjects", subjects)
     candidates = {
@@ -134,9 +133,10 @@ def session_enrollments(
     recordings from the latest session. The other recordings of the latest session are not used.
 
     Args:
-        subjects: Person of each recording, shape `(recordings,)`.
-        sessions: Session of each recording, shape `(recordings,)`. Sessions are numbers or strings
-            that sort chronologically. Only sessions of the same person are compared.
+        subjects: Id of the person of each recording, shape `(recordings,)`.
+        sessions: Session of each recording, shape `(recordings,)`. The sessions are numbers or
+            strings that sort chronologically. The order matters only among sessions of the same
+            person.
         observed: Number of observed recordings per person. People who have fewer than `observed`
             recordings in the latest session, or only one session, are left out.
         repetitions: Number of draws.
@@ -146,7 +146,7 @@ def session_enrollments(
         List of `Enrollment`, one for each repetition.
 
     Raises:
-        ValueError: If shapes differ, `observed` is below 1, or fewer than two people remain.
+        ValueError: If shapes differ, if `observed` is below 1, or if fewer than two people remain.
     """
     subjects, sessions = _labels("subjects", subjects), _labels("sessions", sessions)
     if subjects.shape != sessions.shape:

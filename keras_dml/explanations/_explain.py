@@ -17,48 +17,49 @@ from keras_dml.zoo import reading
 def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanation:
     """Explains the distance between two recordings by moments, channels or regions.
 
-    A moment is a span of time steps of a recording. Two kinds of distances can be written as a sum
-    of parts, each of which belongs to a moment or to channels:
+    A moment is a span of time steps of a recording. Two kinds of distances are sums of parts. Each
+    part belongs to a moment or to channels:
 
     - For quantile embeddings, the distance has a part for each filter and each segment of the
       quantile functions, and a part for each moment of the two recordings. The optimal transport
       plan moves the activations of a filter from one recording to the other. The dual potentials of
-      this plan (Villani2009, Theorem 5.10) divide the transport cost among the activations, and
-      each activation covers certain time steps. The parts of each recording sum to half of the
-      distance.
+      the transport plan (Villani2009, Theorem 5.10) divide the transport cost among the
+      activations, and each activation covers certain time steps. The parts of each recording sum to
+      half of the distance.
     - For SPD matrices and their tangent vectors, the log-Euclidean and the affine-invariant
       distance have a part for each pair of channels. The log-Euclidean and the affine-invariant
       distance are norms of a symmetric matrix (`geometry.spd.difference`). The parts are the
-      squared entries of this matrix, divided by the distance.
+      squared entries of the symmetric matrix, divided by the distance.
 
     All other distances, such as a cosine or a learned similarity, are explained by occlusion
     (Zeiler2014). Occlusion removes one part of a recording and computes the distance again.
-    Occlusion removes 20 moments in turn, and also each channel if there are several channels. In
-    images, occlusion removes 25 regions in turn. Occlusion also explains quantile embeddings and
-    SPD matrices if the parts above cannot be computed, because the network mixes moments or
-    channels. In explanations by occlusion, the parts do not sum to the distance
-    (`Explanation.by_removal`). Occlusion computes one embedding per moment and two embeddings per
-    channel.
+    Occlusion removes 20 moments, one at a time. If there are several channels, occlusion also
+    removes each channel. In images, occlusion removes 25 regions, one at a time. If the network
+    mixes moments or channels, the distances between quantile embeddings and between SPD matrices
+    are also explained by occlusion. In explanations by occlusion, the parts do not sum to the
+    distance (`Explanation.by_removal`). Occlusion computes one embedding per moment and two
+    embeddings per channel.
 
     On walks of 40 people who were not in the training data of `gait_qp_wl`, we tested whether
     masking the moments of an explanation changes the score (`tests/bench/explanations.py`). The
     test masked a fifth of each walk. The score is the distance to the nearest enrolled recording of
     the claimed person. In false claims, masking the moments with the largest parts lowered the
-    score by 11.2 %, and masking other spans of equal length lowered it by 3.2 % (difference: 8.0
-    points, 95 % confidence interval: 6.2 to 9.8). In true claims, masking the moments with negative
-    parts raised the score by 68 %, and masking other spans raised it by 36 % (difference: 32
-    points, 95 % confidence interval: 24 to 42). In true claims, masking any span raises the score.
-    Masking the moments with the largest parts raised the score of true claims by 11.4 %, and
-    masking other spans raised it by 23.4 %. The moments with the largest parts are therefore not
-    the moments that change the score of a true claim most.
+    score by 11.2 %, and masking other spans of equal length lowered the score by 3.2 % (difference:
+    8.0 points, 95 % confidence interval: 6.2 to 9.8). In true claims, masking the moments with
+    negative parts raised the score by 68 %, and masking other spans raised the score by 36 %
+    (difference: 32 points, 95 % confidence interval: 24 to 42). In true claims, masking any span
+    raises the score. In true claims, masking the moments with the largest parts raised the score by
+    11.4 %, and masking other spans raised the score by 23.4 %. The moments with the largest parts
+    are therefore not the moments that change the score of a true claim most.
 
     Explanations by moments are less exact if each activation of the network depends on a long part
     of the recording. In `vowels_qp_wl`, for example, each activation depends on a whole vowel. We
-    tested this model by cutting out the moment with the largest part, or another span of equal
-    length. In nine recordings of false claims, cutting out the moment with the largest part lowered
-    the distance more than cutting out 58 % of the other spans. In nine recordings of true claims,
-    cutting out this moment had a larger effect than cutting out 62 % of the other spans. A random
-    moment would have a larger effect than 50 % of the other spans.
+    tested `vowels_qp_wl` by cutting out either the moment with the largest part or another span of
+    equal length. In nine recordings of false claims, cutting out the moment with the largest part
+    lowered the distance more than cutting out 58 % of the other spans. In nine recordings of true
+    claims, cutting out the moment with the largest part had a larger effect than cutting out 62 %
+    of the other spans. Cutting out a random moment would have a larger effect than cutting out 50 %
+    of the other spans.
 
     Args:
         model: A `keras.Model` whose last layer defines the distance, or the name or path of a saved
@@ -70,7 +71,7 @@ def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanatio
         `Explanation`.
 
     Raises:
-        TypeError: If `model` is not a model, or a recording does not hold real numbers.
+        TypeError: If `model` is not a model, or if a recording does not hold real numbers.
         ValueError: If the model does not accept a recording, or does not define a distance.
 
     Example:
@@ -93,8 +94,9 @@ def explain_nearest(
 
     Use this function if the recordings from which the embeddings were computed are not available.
     The explanation names the recording `"probe"`. For a Wasserstein distance, the moments of the
-    probe explain half of the distance. The other half belongs to the recording from which the
-    nearest embedding was computed. The moments of this second recording are unknown.
+    probe explain half of the distance. The other half of the distance belongs to the recording from
+    which the nearest embedding was computed. The moments of the recording behind the nearest
+    embedding are unknown.
 
     Args:
         model: Model, in a form that `explain` accepts.
@@ -105,8 +107,9 @@ def explain_nearest(
         `Explanation`.
 
     Raises:
-        TypeError: In the same cases as in `explain`.
-        ValueError: In the same cases as in `explain`, and if another model computed the embeddings.
+        TypeError: If `explain` would raise a `TypeError` for these arguments.
+        ValueError: If `explain` would raise a `ValueError`, or if another model computed the
+            embeddings.
     """
     model = reading.loaded(model)
     z = inference.embed(model, [recording], progress=False)

@@ -1,4 +1,4 @@
-"""Lists the operations of a model from its input to its head, and computes receptive fields."""
+"""Lists the operations of a model, and computes the receptive fields of layers."""
 
 import dataclasses
 
@@ -10,8 +10,7 @@ from keras_dml.layers import FirstDifference, MaskedAveragePooling1D
 
 
 def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
-    """Lists the operations of a model from its output back to its input, each with its input
-    tensor.
+    """Lists the operations of a model from output to input, and the input tensor of each operation.
 
     Args:
         model: Functional or sequential `keras.Model`.
@@ -33,7 +32,7 @@ def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
 
 
 def reaches_the_input(model: keras.Model, operations: list[tuple[keras.Operation, Tensor]]) -> bool:
-    """Returns True if `operations`, a result of `chain`, goes back to the input of the model."""
+    """Returns True if the list that `chain` returned reaches the input of the model."""
     return bool(operations) and operations[-1][1] is model.inputs[0]
 
 
@@ -42,15 +41,15 @@ class ReceptiveField:
     """Receptive field of the activations of a layer.
 
     Activation i covers the time steps `first + i * stride` to `first + (i + 1) * stride - 1`.
-    Activation i may also depend on earlier and later time steps.
+    Earlier and later time steps may also affect activation i.
 
     Attributes:
         stride: Number of time steps that an activation covers.
         first: First time step that the first activation covers.
-        before: Number of earlier time steps on which an activation depends in addition to the time
-            steps that it covers.
-        after: Number of later time steps on which an activation depends in addition to the time
-            steps that it covers.
+        before: Number of time steps that affect an activation and lie before the time steps that
+            the activation covers.
+        after: Number of time steps that affect an activation and lie after the time steps that the
+            activation covers.
     """
 
     stride: int = 1
@@ -61,7 +60,7 @@ class ReceptiveField:
     def then(
         self, stride: int = 1, first: int = 0, before: int = 0, after: int = 0
     ) -> "ReceptiveField":
-        """Returns the receptive field of this sequence of layers, followed by a further layer."""
+        """Returns the receptive field of the layers if a further layer follows."""
         return ReceptiveField(
             self.stride * stride,
             self.first + self.stride * first,
@@ -73,11 +72,12 @@ class ReceptiveField:
         """Distributes the part of each activation evenly over the time steps that it covers.
 
         Args:
-            parts: Part of each activation, shape `(activations,)`.
+            parts: Part of the distance that belongs to each activation, shape `(activations,)`.
             steps: Number of time steps of the recording.
 
         Returns:
-            Part of each time step, shape `(steps,)`. None if the activations do not cover `steps`.
+            Part of the distance that belongs to each time step, shape `(steps,)`. None if the
+            activations do not cover `steps`.
         """
         starts = self.first + self.stride * np.arange(len(parts))
         rest = steps - starts[-1] - self.stride
@@ -94,8 +94,9 @@ def receptive_field(operations: list[keras.Operation]) -> ReceptiveField:
 
     Args:
         operations: Layers in the order of computation. The function assumes that only convolutions,
-            differences and poolings combine several time steps. The function ignores that some
-            layers, such as a standardization, use statistics of the whole recording.
+            differences and poolings combine several time steps. Some layers, such as a
+            standardization, use statistics of the whole recording. The function ignores statistics
+            of the whole recording.
 
     Returns:
         `ReceptiveField`.

@@ -32,9 +32,9 @@ KEEPS_CHANNELS = (
 )
 KEEPS_FRAME = (InputContract, LogEig, ReEig, TangentVector)
 CHANNELS = (
-    "The distance is the sum of these parts, which come from the difference between the two "
-    "covariance matrices. A covariance does not depend on the order of the steps, so there are no "
-    "moments."
+    "These parts sum to the distance. They are computed from the difference between the two "
+    "covariance matrices. A covariance does not depend on the order of the steps, so single "
+    "moments have no parts."
 )
 
 
@@ -42,7 +42,8 @@ def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanatio
     """Explains a distance that is the norm of a symmetric matrix.
 
     The network may contain bilinear maps `W'XW`, whose weights W have orthonormal columns. The
-    function maps the matrix D back to the channels by `W D W'`, which has the same norm as D.
+    function computes `W D W'` to map the matrix D back to the channels. `W D W'` and D have the
+    same norm.
 
     Args:
         model: Model that computed the embeddings.
@@ -67,8 +68,8 @@ def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanatio
 
 
 def _frame(model, units):
-    """Returns the orthonormal matrix that maps the channels to the units of the embedding, or None
-    if the network mixes channels in another way.
+    """Returns the orthonormal matrix that maps the channels to the units of the embedding. Returns
+    None if an orthonormal matrix cannot describe how the network mixes channels.
     """
     frame, chain = np.eye(units), _graph.chain(model)
     if not _graph.reaches_the_input(model, chain):

@@ -35,18 +35,18 @@ def explain_by_occlusion(
 ) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
-    The function replaces each moment or region by the mean of the recording. We compared
-    replacement by the mean with other choices on 16 to 24 pairs of real recordings for each of the
-    models `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and `vowels_qp_wl`. The test found
-    the span whose replacement by the mean changed the distance most, and then removed this span in
-    other ways: by zeros, interpolation, cutting, or steps from elsewhere in the recording. On
-    average, removing this span changed the distance more than removing 65 to 88 % of the other
-    spans. If interpolation instead of the mean was used to find the span, removing the span changed
-    the distance more than removing 56 to 64 % of the other spans. If cutting was used to find the
-    span, removing the span changed the distance more than removing 61 to 84 % of the other spans.
+    The function replaces each moment or region by the mean of the recording. We compared the mean
+    with other replacements for the models `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and
+    `vowels_qp_wl`. Each model was tested on 16 to 24 pairs of real recordings. The test replaced
+    each span by the mean, and selected the span that changed the distance most. The test then
+    removed the selected span in other ways: by zeros, interpolation, cutting, or steps from
+    elsewhere in the recording. On average, the removal of the selected span changed the
+    distance more than the removal of any of 65 to 88 % of the other spans did. We also let the test
+    select the span by interpolation instead of the mean (then 56 to 64 %), and by cutting the span
+    out (then 61 to 84 %).
 
-    The function replaces each channel in two ways: by its mean, to remove the variation of the
-    channel, and by 0, to remove also the level of the channel.
+    The function replaces each channel in two ways. Replacing the channel by its mean removes the
+    variation of the channel. Replacing the channel by 0 also removes the level of the channel.
 
     Args:
         model: Model that computed the embeddings.
@@ -157,8 +157,8 @@ def _mean_of_levels(values):
 
 
 def _by_name(names, by_channel):
-    """Returns a dict from each channel to its mean change. The dict is empty if no channel was
-    removed.
+    """Returns a dict from each channel to the mean of its changes. The dict is empty if no channel
+    was removed.
     """
     values = np.mean(by_channel, axis=0)
     return dict(zip(names, values.tolist(), strict=True)) if len(values) else {}
@@ -195,8 +195,8 @@ def _changes(model, embeddings, name, recording, removals):
     distance rises.
 
     A variant is a copy of the recording after one removal. All variants have the same shape as the
-    recording, so the model embeds them without padding. The function does not check the input
-    contract, because the contract may refuse the replaced values as padding.
+    recording, so the model embeds them without padding. The function does not check variants
+    against the input contract, because the contract may mistake replaced values for padding.
 
     Returns:
         Decreases of the distance, shape `(removals,)`. A decrease is 0 if the distance is
@@ -218,8 +218,8 @@ def _changes(model, embeddings, name, recording, removals):
 
 
 def _distance(model, embeddings, name, embedding):
-    """Returns the distance after one of the two embeddings is replaced, or NaN if this distance is
-    undefined.
+    """Replaces one of the two embeddings and returns the new distance, or NaN if the new distance
+    is undefined.
     """
     x, y = (embeddings | {name: embedding}).values()
     try:

@@ -36,7 +36,7 @@ def explain_segments(
     Args:
         model: Model that computed the embeddings.
         distance: Distance that has the methods `segment_parts` and `activation_parts`.
-        parts: Result of `segment_parts`.
+        parts: Parts of the distance that `segment_parts` returned.
         embeddings: Dict from the names of the two recordings to their embeddings, each of shape
             `(filters + 1, knots)`.
         recordings: Dict from names to the recordings that are available.
@@ -62,7 +62,8 @@ def explain_segments(
 
 
 def _timelines(model, distance, embeddings, recordings):
-    """Computes a `Timeline` of each recording, or an empty dict if the network mixes moments."""
+    """Computes a `Timeline` of each recording. Returns an empty dict if the network mixes
+    moments."""
     chain = _graph.chain(model)
     if not _graph.reaches_the_input(model, chain) or not isinstance(chain[0][0], QuantileLayer):
         return {}

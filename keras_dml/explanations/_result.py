@@ -17,8 +17,8 @@ class Moment:
         recording: Name of the recording: `"a"`, `"b"` or `"probe"`.
         start: First time step.
         end: Last time step plus one.
-        part: Part of the distance that belongs to this span. In explanations by removal, the amount
-            by which the distance decreases if this span is removed.
+        part: Part of the distance that belongs to the span. In explanations by removal, `part` is
+            the amount by which the distance decreases if the span is removed.
     """
 
     recording: str
@@ -33,17 +33,15 @@ class Timeline:
 
     Attributes:
         recording: Recording, shape `(steps, channels)`.
-        parts: Part of each time step, shape `(steps,)`. The parts sum to half of the distance. A
-            part is negative if the time step makes the recordings similar. Time steps that belong
-            to one activation of the network have equal parts. In explanations by removal, the
-            change of the distance that each span causes is divided evenly among the time steps of
-            the span.
-        before: Number of time steps before a moment on which the activations of the moment also
-            depend.
-        after: Number of time steps after a moment on which the activations of the moment also
-            depend.
-        spans: Start and end of each span that was removed, in explanations by removal. Otherwise
-            empty.
+        parts: Part of the distance that belongs to each time step, shape `(steps,)`. The parts sum
+            to half of the distance. A part is negative if the time step makes the recordings
+            similar. Time steps that belong to one activation of the network have equal parts. In
+            explanations by removal, the change of the distance that each span causes is divided
+            evenly among the time steps of the span.
+        before: Number of time steps before a moment that also affect the activations of the moment.
+        after: Number of time steps after a moment that also affect the activations of the moment.
+        spans: Start and end of each removed span, in an explanation by removal. Empty in any other
+            explanation.
     """
 
     recording: np.ndarray
@@ -53,9 +51,9 @@ class Timeline:
     spans: tuple[tuple[int, int], ...] = ()
 
     def _runs(self, selected):
-        """Lists `(start, end)` of each selected span. In explanations by removal, the spans are the
-        removed spans. In other explanations, the spans are uninterrupted runs of selected time
-        steps.
+        """Lists `(start, end)` of each selected span. In an explanation by removal, a selected span
+        is a span that was removed. In any other explanation, a selected span is an uninterrupted
+        run of selected time steps.
         """
         if self.spans:
             return [(start, end) for start, end in self.spans if selected[start]]
@@ -70,10 +68,10 @@ class Explanation:
 
     Attributes:
         distance: Distance, equal to `keras_dml.distance` except for rounding.
-        parts: Array whose sum is the distance. The shape is `(filters, segments)` for quantile
-            embeddings and `(channels, channels)` for matrices, with the part of channels i and j
-            above the diagonal, and 0 below the diagonal. None if the distance is not a sum of
-            meaningful parts.
+        parts: Array whose sum is the distance. For quantile embeddings, the shape is `(filters,
+            segments)`. For matrices, the shape is `(channels, channels)`: the part of channels i
+            and j is above the diagonal, and the values below the diagonal are 0. None if the
+            distance is not a sum of meaningful parts.
         labels: Labels of each axis of `parts`.
         meaning: Text that says how the moments, channels and regions were computed.
         channels: Dict from channels to their parts, which sum to the distance. In explanations by
@@ -82,9 +80,9 @@ class Explanation:
         timelines: Dict from the names of the recordings to their `Timeline`. Empty if the parts of
             time steps are unknown.
         rate_hz: Time steps per second, or None if unknown.
-        by_removal: Whether the values of moments, channels and regions are changes of the distance,
-            which were measured by removing one moment, channel or region at a time. Changes by
-            removal do not sum to the distance.
+        by_removal: True if the explanation was computed by removing one moment, channel or region
+            at a time. The values of moments, channels and regions are then changes of the distance.
+            Changes by removal do not sum to the distance.
         regions: Dict from a region of an image (rows, columns and recording) to the amount by which
             the distance decreases if this region is removed.
     """
@@ -108,8 +106,8 @@ class Explanation:
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """Spans that make the two recordings different, ordered by part, largest part first. If
-        such a span is removed, the recordings are closer.
+        """Spans that make the two recordings different, ordered by part, largest part first. If one
+        of these spans is removed, the distance between the recordings is smaller.
 
         A span consists of time steps whose parts are above the mean over all time steps. In
         explanations by removal, a span belongs to the list if its removal lowered the distance.
@@ -124,7 +122,7 @@ class Explanation:
     @property
     def alike(self) -> tuple[Moment, ...]:
         """Spans that make the two recordings similar, ordered by part, most negative part first. If
-        such a span is removed, the recordings are further apart.
+        one of these spans is removed, the distance between the recordings is larger.
         """
         spans = self._spans(lambda name, parts: parts < 0)
         return tuple(sorted(spans, key=lambda moment: moment.part))
@@ -167,8 +165,8 @@ class Explanation:
         """Returns the parts of moments, channels and regions, ordered by absolute value.
 
         Returns:
-            Dict with the keys `"moments"`, `"channels"` and `"regions"`. Each value is a dict from
-            names to parts that are not 0.
+            Dict with the keys `"moments"`, `"channels"` and `"regions"`. Each value is a dict
+            `{name: part}`, without parts that are 0.
         """
         moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
         lists = {"moments": moments, "channels": self.channels, "regions": self.regions}
@@ -190,7 +188,8 @@ class Explanation:
         return "\n".join([*lines, self.meaning])
 
     def _changes(self):
-        """Returns lines of text that list which removals lower the distance and which raise it."""
+        """Returns lines of text that list which removals lower and which removals raise the
+        distance."""
         lines = [self.measure]
         for kind, parts in self.ranked().items():
             # the sign of the largest change comes first

@@ -2,10 +2,10 @@
 
 `potato` exports the Riemannian potato (an online detector of artifacts), and `contract` reads the
 input contract of an exported file. Each exported file has two signatures. `embed(signal, length)`
-returns `embedding`. A model that takes matrices has `embed(matrix)` instead, and a model that takes
-images has `embed(image)`. `distance(embedding, gallery)` returns `distance`. The file of a
-`PrototypicalClassifier` also has `score(embedding, prototypes)`, which returns `similarity`, and
-`classify(...)`, which returns `scores`. If an input violates the input contract of the model, the
+returns `embedding`. The argument of `embed` is `matrix` for a model that takes matrices, and
+`image` for a model that takes images. `distance(embedding, gallery)` returns `distance`. The file
+of a `PrototypicalClassifier` has two more signatures: `score(embedding, prototypes)` returns
+`similarity`, and `classify(...)` returns `scores`. If an input violates the input contract, the
 output is NaN. The default signature of a SavedModel is `embed`. The outputs of every exported file
 are compared with Keras before the file replaces an existing file. The modules of this package are
 imported on first use, and the first export imports TensorFlow.

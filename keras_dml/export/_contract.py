@@ -83,7 +83,7 @@ def missing_thresholds(distance, card):
     if not card_distances or distance in card_distances:
         return None
     return (
-        f"The file contains no threshold, because it computes {distance or 'another distance'} and "
+        f"The file contains no threshold. It computes {distance or 'another distance'}, but "
         f"the thresholds of the card apply to the distance {', '.join(card_distances)}. Set a "
         "threshold from distances that the file computes, or export a calibrated gallery."
     )

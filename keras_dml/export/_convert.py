@@ -60,7 +60,7 @@ def convert(module, kind, quantization, representative=None, contract=None):
     """Converts a module to one or more .tflite files that have only builtin operators.
 
     Args:
-        module: Result of `signatures.for_one`.
+        module: `tf.Module` that `signatures.for_one` returned.
         kind: Input kind of the model (see `keras_dml.inputs`).
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         representative: Inputs of the model, such as recordings, that calibrate int8.
@@ -127,7 +127,7 @@ def _int8(folder, names, kind, representative):
 
     class PartialDebugger(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
-            """Skips statistics, because computing them fails if the first subgraph has no int8."""
+            """Skips the statistics, which raise an error if the first subgraph is not int8."""
 
     float32_file = pathlib.Path(folder, "float32.tflite")
     float32_file.write_bytes(_converter(folder, names, None).convert())
@@ -160,7 +160,7 @@ def _int8(folder, names, kind, representative):
 
 
 def _are_int8(ops, of_images):
-    """Selects the operators of an encoder that an int8 file computes in int8.
+    """Selects the operators of an encoder that an int8 file converts to int8.
 
     Args:
         ops: Names of the operators, in order of execution.
@@ -197,7 +197,7 @@ def activations(file, signature, kind, recordings, last):
 
     Args:
         file: Path of a float32 .tflite file.
-        signature: Name of a signature that uses inputs of the model.
+        signature: Name of a signature that receives inputs of the model.
         kind: Input kind of the model (see `keras_dml.inputs`).
         recordings: Recordings as float32 arrays.
         last: Index of the last convolution among the operators of the signature.
@@ -237,9 +237,9 @@ def narrow(blob, values, fraction):
 
     Args:
         blob: Bytes of a model that the converter calibrated.
-        values: Result of `activations`.
-        fraction: Fraction of the values that are left out at each end of a range. With 0, the
-            converter's ranges are kept.
+        values: Samples of the activations that `activations` returned.
+        fraction: Fraction of the values that are left out at each end of a range. If `fraction` is
+            0, the ranges do not change.
 
     Returns:
         Bytes of the model with narrower ranges.
@@ -269,11 +269,10 @@ def halve_weights(model):
     """Stores the large float32 constants of a model as float16.
 
     For each of these constants, the file contains an operator that runs once and converts the
-    constant back to float32. This function is used instead of the converter's float16 option,
-    because that option rounds every constant. The converter's option turns a constant of 1e-12 that
-    prevents a division by zero into 0. As a result, a distance becomes NaN, and knots of quantile
-    functions change by 2e-4. Weights are the only constants that are large enough for float16 to
-    save space.
+    constant back to float32. The converter has a float16 option, but that option rounds every
+    constant. The option rounds a constant of 1e-12 to 0, although this constant prevents a division
+    by zero. As a result, a distance becomes NaN, and knots of quantile functions change by 2e-4.
+    Only weights are so large that float16 saves space.
 
     Args:
         model: `ModelT` of a float32 file, which the function changes in place.

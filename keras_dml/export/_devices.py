@@ -19,14 +19,15 @@ class DeviceModel:
 
     Attributes:
         encoder: Model whose embeddings a device can compare.
-        metric: Distance by which the device compares these embeddings.
-        distance: Name of the distance that `metric` computes between the original embeddings. For a
-            model that takes matrices, `metric` is the Euclidean distance between tangent vectors
-            and `distance` is `"log_euclidean"`.
-        runs: Encoder that is written to the file. If the inputs are matrices, this encoder uses the
-            polynomial solver.
-        exact: Encoder whose outputs the file must reproduce. If the inputs are matrices, this
-            encoder computes in float64, because an eigendecomposition of singular matrices in
+        metric: Distance by which the device compares the embeddings of `encoder`.
+        distance: Name of the distance between embeddings of the original model. `metric` computes
+            the same distance between embeddings of `encoder`. For a model that takes matrices,
+            `metric` is the Euclidean distance between tangent vectors and `distance` is
+            `"log_euclidean"`.
+        runs: Encoder that is written to the file. For a model that takes matrices, the encoder in
+            the file uses the polynomial solver.
+        exact: Encoder whose outputs the file must reproduce. For a model that takes matrices,
+            `exact` computes in float64, because an eigendecomposition of singular matrices in
             float32 is less accurate than the file.
         on_matrices: Whether the model has layers on matrices.
     """

@@ -1,10 +1,10 @@
 """Reads the FlatBuffer of a .tflite file, and writes it with each vector stored only once.
 
 The converter stores the same short vectors (shapes, zero points) again for every tensor. For every
-intermediate result, the converter also stores a name, which is the path in the source graph, and a
-quantization table, which is mostly empty. In a file with the `edge` encoder, these vectors, names
-and tables take 37 to 44 KB of 200 KB. No runtime reads the names, and several tensors of a
-FlatBuffer may share a vector.
+intermediate result, the converter also stores a name and a quantization table. The name is the path
+in the source graph, and the quantization table is mostly empty. In a file of 200 KB with the `edge`
+encoder, the repeated vectors, the names and the quantization tables take 37 to 44 KB. No runtime
+reads the names, and several tensors of a FlatBuffer may share a vector.
 """
 
 import functools
@@ -69,7 +69,7 @@ def declare_shapes(model, shapes):
     Args:
         model: `ModelT`.
         shapes: Dict from the names of arguments to their shapes. Scalar arguments are not listed.
-            None in a shape allows any size.
+            An axis may have any size if its entry in the shape is None.
     """
     for signature in model.signatureDefs:
         graph = model.subgraphs[signature.subgraphIndex]
@@ -119,7 +119,7 @@ def _sharing_builder():
     class SharingBuilder(flatbuffers.Builder):
         """Builder that writes equal vectors only once and aligns the data of tensors.
 
-        The builder of the package `flatbuffers` does not align this data.
+        The builder of the package `flatbuffers` does not align the data of tensors.
         """
 
         def __init__(self, size):

@@ -19,9 +19,9 @@ def potato(potato: "Potato", path: Path) -> pathlib.Path:
 
     The SavedModel has two signatures:
 
-    - `update(matrix)` receives a float64 matrix (n, n). The outputs are `z`, which is the score
-      before the update, and `accepted`. If the matrix is accepted, the signature updates the
-      statistics, as in `Potato.update`.
+    - `update(matrix)` receives a float64 matrix (n, n), and returns `z` and `accepted`. `z` is the
+      score before the update. If the matrix is accepted, the signature updates the statistics, as
+      in `Potato.update`.
     - `z_score(matrix)` returns the same outputs and does not change the statistics.
 
     The statistics are the variables `center`, `mean`, `stddev` and `count` of the loaded object.
@@ -37,7 +37,7 @@ def potato(potato: "Potato", path: Path) -> pathlib.Path:
         Path of the folder.
 
     Raises:
-        ValueError: If `potato` is not fitted, or `path` is a folder that is not a SavedModel.
+        ValueError: If `potato` is not fitted, or if `path` is a folder that is not a SavedModel.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """

@@ -19,11 +19,11 @@ _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 def quiet():
     """Discards the output of the process, including the output of C++ code.
 
-    TensorFlow's converter logs a dozen lines per call that no setting silences. The calibration by
-    the converter also emits warnings about the interpreter that runs the model. Errors still raise
-    exceptions. Output streams and filters of warnings belong to the whole process. Therefore the
-    first thread that enters this context silences them, and the last thread that leaves it restores
-    them.
+    In each call, TensorFlow's converter logs a dozen lines, and no setting turns these lines off.
+    The calibration by the converter also emits warnings about the interpreter that runs the model.
+    Errors still raise exceptions. All threads of the process share the output streams and the
+    filters of warnings. Therefore the first thread that enters this context silences the streams
+    and the warnings, and the last thread that leaves the context restores both.
     """
     global _writing
     with _lock:

@@ -40,13 +40,13 @@ def saved_model(
       file. Classes that were used in training get higher similarities than added classes. Therefore
       do not compare similarities of training classes with similarities of added classes.
     - `classify` receives the arguments of `embed`, and returns `scores` (n, classes) for the
-      prototypes of the model. The scores are balanced between the classes of the training and the
-      classes that were added before the export.
+      prototypes of the model. The scores are balanced between the training classes and the classes
+      that were added before the export.
 
     `embed` is also the default signature, `serving_default`. The embedding of a recording is NaN if
     the recording holds NaN or infinity, or if its length is outside the contract or longer than the
-    signal. Other recordings of the same batch are not affected. The distance is NaN if an embedding
-    is NaN.
+    signal. An invalid recording does not change the embeddings of other recordings. The distance is
+    NaN if an embedding is NaN.
 
     The SavedModel needs only TensorFlow: `tf.saved_model.load(path).signatures["embed"](signal=...,
     length=...)["embedding"]`. The function loads the new SavedModel and compares it with Keras
@@ -63,8 +63,8 @@ def saved_model(
         `Export` with path, size, drift and latency. The latency is measured on all threads.
 
     Raises:
-        ValueError: If `path` is a folder that is not a SavedModel, or the model has no distance or
-            is not built. If the SavedModel does not agree with Keras, the error is a
+        ValueError: If `path` is a folder that is not a SavedModel, or if the model has no distance
+            or is not built. If the SavedModel does not agree with Keras, the error is a
             `parity.ParityError`.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
@@ -133,7 +133,8 @@ def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
 
 
 def _is_padding(embed, trial_inputs, bound):
-    """Returns whether embeddings differ from Keras only in batches of padded recordings."""
+    """Returns whether the embeddings agree with Keras for single recordings but not for a padded
+    batch."""
     recordings = trial_inputs.recordings[: trial_inputs.typical]
     expected = trial_inputs.embeddings[: trial_inputs.typical]
     unpadded = np.concatenate([embed([recording]) for recording in recordings])
@@ -148,7 +149,7 @@ def _padding_hint(model):
     cause = (
         f"through layers that drop masks: {', '.join(names)}"
         if names
-        else "although all layers declare that they keep masks: a layer that normalizes or "
+        else "although all layers declare that they keep masks. A layer that normalizes or "
         "averages over time may count padding"
     )
     return (

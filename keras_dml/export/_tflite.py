@@ -59,15 +59,15 @@ def tflite(
       a new file. Classes that were used in training get higher similarities than added classes.
       Therefore do not compare similarities of training classes with similarities of added classes.
     - `classify` receives the arguments of `embed`, and returns `scores` (classes,) for the
-      prototypes of the model. The scores are balanced between the classes of the training and the
-      classes that were added before the export.
+      prototypes of the model. The scores are balanced between the training classes and the classes
+      that were added before the export.
 
     If the model takes matrices, the file uses the polynomial solver, because runtimes on devices
     have no eigendecomposition. The weights of the file are float32 with `"auto"` and `"dynamic"`,
-    because 8 bits are too few for small eigenvalues. If devices cannot compute the distance between
-    the matrices, the file returns tangent vectors as embeddings, and computes the log-Euclidean
-    distance. The file then contains those thresholds of the model card that apply to the
-    log-Euclidean distance.
+    because 8 bits are too few for small eigenvalues. If devices cannot compute the model's distance
+    between matrices, the embeddings of the file are tangent vectors, and its distance is the
+    log-Euclidean distance. The file then contains those thresholds of the model card that apply to
+    the log-Euclidean distance.
 
     Before the file replaces an existing file at `path`, LiteRT runs it in a separate process on
     recordings of several lengths, on silence and on a constant recording. The file must agree with
@@ -88,25 +88,26 @@ def tflite(
             - `"float16"`: float16 weights. The file has half of the float32 size, and its
               embeddings differ from the float32 embeddings by about 0.1 %.
             - `"int8"`: int8 weights and activations of the encoder, for hardware without floats.
-              The layers before the first convolution (normalization, mel bands), the pooling, the
-              distance and the similarity stay float. The file is slower than `"dynamic"` on a CPU.
+              Four parts stay float: the layers before the first convolution (such as normalization
+              and mel bands), the pooling, the distance and the similarity. The file is slower than
+              `"dynamic"` on a CPU.
             - `None`: float32 weights. The file is as exact as Keras.
         representative: List of about 100 recordings `(time, channels)`, matrices or images that are
-            typical of the inputs on the device, in the units of the model. `"int8"` requires these
-            inputs, because they determine the int8 ranges of the activations. For any quantization,
-            the file must also agree with Keras on some of these inputs.
+            typical of the inputs on the device, in the units of the model. `"int8"` requires
+            `representative`, because these inputs determine the int8 ranges of the activations. For
+            any quantization, the file must also agree with Keras on some of these inputs.
         distance: Distance or name of a distance, for models whose last layer defines no distance.
 
     Returns:
         `Export` with path, size, drift, latency and notes.
 
     Raises:
-        ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
-            fit the model, the model has no distance, an operator has no builtin counterpart, or
-            `path` cannot be a regular file. If the file does not agree with Keras, the error is a
-            `parity.ParityError`.
+        ValueError: If the quantization is unknown, if `"int8"` has no recordings, if a recording
+            does not fit the model, if the model has no distance, if an operator has no builtin
+            counterpart, or if `path` cannot be a regular file. If the file does not agree with
+            Keras, the error is a `parity.ParityError`.
         TypeError: If a recording is masked, complex or not an array of numbers.
-        RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
+        RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.
         OSError: If the file cannot be written.
         ImportError: If LiteRT is not installed.
     """
@@ -189,9 +190,9 @@ def _checked_recordings(representative, encoder, quantization):
     elif quantization == "int8":
         raise ValueError(
             Message(
-                "int8 needs {representative}, a list of about 100 arrays (time, channels) or "
-                "images like those that the device will record. They determine the ranges of the "
-                'numbers in the file. {quantization="dynamic"} needs no recordings.'
+                "The quantization int8 needs {representative}, a list of about 100 recordings "
+                "(time, channels) or images that are similar to those of the device. The ranges of "
+                'numbers in the file depend on this list. {quantization="dynamic"} needs no list.'
             )
         )
     return recordings

@@ -156,7 +156,7 @@ def _reason(process):
 
 
 def _each_recording(signature):
-    """Returns a task that computes the output of a signature for each recording."""
+    """Returns a function that computes the output of a signature for each recording."""
 
     def task(interpreter, request):
         runner = interpreter.get_signature_runner(signature)
@@ -168,7 +168,8 @@ def _each_recording(signature):
 
 
 def _each_embedding(signature, second):
-    """Returns a task that calls a signature for each embedding, with all rows of a second argument.
+    """Returns a function that calls a signature once per embedding, always with the same array as
+    second argument.
 
     Args:
         signature: Name of the signature.

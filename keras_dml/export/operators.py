@@ -51,7 +51,7 @@ def check_builtin(file: Path) -> None:
 
     Raises:
         ValueError: If any subgraph has an operator that LiteRT does not contain. The message names
-            all of these operators.
+            all missing operators.
     """
     custom = sorted(
         {name for graph in operators(file) for name in graph if name.startswith("custom:")}

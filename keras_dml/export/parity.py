@@ -84,16 +84,16 @@ def check(
             embeddings.
         trials: `Trials` with recordings and their embeddings by Keras.
         metric: Distance between embeddings.
-        bounds: `Bounds`.
-        classifier: `PrototypicalClassifier`, if the file also has the signatures `score` and
-            `classify`. Otherwise None.
+        bounds: `Bounds` for the differences between the file and Keras.
+        classifier: `PrototypicalClassifier` if the file has the signatures `score` and `classify`,
+            or None if the file does not have them.
 
     Returns:
         RMS difference between embeddings of typical recordings, divided by the RMS of Keras's
         embeddings.
 
     Raises:
-        ParityError: If a signature returns NaN, or its difference from Keras exceeds the bound.
+        ParityError: If a signature returns NaN, or if its difference from Keras exceeds the bound.
     """
     embeddings = functions["embed"](trials.recordings)
     drift = check_embeddings(file, embeddings, trials, metric, bounds.embedding)
@@ -114,7 +114,7 @@ def check(
 def check_embeddings(
     file: Path, embeddings: np.ndarray, trials: "Trials", metric: Distance, bound: float
 ) -> float:
-    """Compares the embeddings of a file with the embeddings by Keras and returns their drift.
+    """Compares the embeddings of a file with those of Keras, and returns the drift of the file.
 
     Args:
         file: Path of the file, for error messages.
@@ -128,16 +128,16 @@ def check_embeddings(
         embeddings.
 
     Raises:
-        ParityError: If an embedding holds NaN, the knots of quantile functions differ, or the drift
-            exceeds the bound.
+        ParityError: If an embedding holds NaN, if the knots of quantile functions differ, or if the
+            drift exceeds the bound.
     """
     expected = trials.embeddings
     invalid = [i for i, embedding in enumerate(embeddings) if not np.isfinite(embedding).all()]
     if invalid:
         raise _parity_error(
             file,
-            f"the embeddings of {len(invalid)} of {len(expected)} trial recordings hold NaN or "
-            "infinity",
+            f"{len(invalid)} of {len(expected)} trial recordings have an embedding that holds NaN "
+            "or infinity",
         )
     try:
         metric.check_same(embeddings, expected)
@@ -163,33 +163,33 @@ def check_numbers(
         bound: Largest allowed difference, divided by the largest expected number.
 
     Raises:
-        ParityError: If a number is NaN or infinite, or a difference exceeds the bound.
+        ParityError: If a number is NaN or infinite, or if a difference exceeds the bound.
     """
     expected = keras.ops.convert_to_numpy(expected)
     if not np.isfinite(actual).all():
-        raise _parity_error(file, f"its {name} hold NaN or infinity")
+        raise _parity_error(file, f"the {name} that the file computes hold NaN or infinity")
     difference = np.abs(actual - expected).max() / max(
         np.abs(expected).max(), np.finfo(np.float32).tiny
     )
     if not difference <= bound:
         reason = (
-            f"its {name} differ by {difference:.2g} of the largest value, which is more than "
-            f"{bound}"
+            f"the {name} that the file computes differ by {difference:.2g} of the largest value, "
+            f"which is more than {bound}"
         )
         raise _parity_error(file, reason)
 
 
 def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
-    """Adds a distance's degenerate embedding to embeddings, so that a check covers it.
+    """Appends the embedding for which a distance is least accurate, so that a check covers it.
 
-    The degenerate embedding is the embedding for which the distance is least accurate.
+    The method `metric.degenerate` returns this embedding.
 
     Args:
         embeddings: Embeddings, shape `(n, ...)`.
         metric: Distance between the embeddings.
 
     Raises:
-        ValueError: If the distance is undefined for its degenerate embedding.
+        ValueError: If the distance is undefined for `metric.degenerate`.
     """
     hardest = np.asarray(metric.degenerate(embeddings[0]))
     if hardest.shape != embeddings[0].shape:
@@ -202,15 +202,16 @@ def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
     if failure is not None and _failure(metric, embeddings) is None:
         raise ValueError(
             f"The distance {type(metric).__name__} {failure} for {_degenerate(metric)}. An export "
-            "compares the file with Keras on this embedding. Override `degenerate(like)` so that "
-            "it returns a valid embedding of the same shape for which the distance is finite and "
-            "hardest to compute, such as the identity for SPD matrices."
+            "compares the file with Keras on this embedding. Override the method "
+            "`degenerate(like)` of the distance. The method must return a valid embedding of the "
+            "same shape, for which the distance is finite and hardest to compute. For SPD "
+            "matrices, for example, the method returns the identity matrix."
         )
     return z
 
 
 def _degenerate(metric):
-    """Describes the degenerate embedding of a distance, for error messages."""
+    """Describes, for error messages, which embedding makes a distance least accurate."""
     if type(metric).degenerate is Distance.degenerate:
         return "the embedding of zeros, which `Distance.degenerate` returns"
     return f"the embedding that `{type(metric).__name__}.degenerate` returns"

@@ -35,7 +35,7 @@ SEED = 21
 
 
 def parts(model: keras.Model | Path) -> tuple[Any, ...]:
-    """Returns the encoder and the classifier of a model, after checking the encoder.
+    """Checks the encoder of a model, and returns the encoder and the classifier.
 
     Args:
         model: A `keras.Model`, a `keras_dml.models.PrototypicalClassifier`, or the name or path of
@@ -46,8 +46,8 @@ def parts(model: keras.Model | Path) -> tuple[Any, ...]:
         `(encoder, classifier)`. The classifier is None if the model is only an encoder.
 
     Raises:
-        ValueError: If the model is not built, has an input of another shape, or returns embeddings
-            of unknown size.
+        ValueError: If the model is not built, if its input has another shape, or if the size of its
+            embeddings is unknown.
     """
     model = reading.loaded(model)
     if isinstance(model, models.PrototypicalClassifier):
@@ -74,7 +74,7 @@ def metric_of(
         return inference.head_distance(model)
     except ValueError as error:
         raise ValueError(
-            Message("{error} Exports take the distance as {distance}.", error=error)
+            Message("{error} To pass a distance to an export, set {distance}.", error=error)
         ) from None
 
 
@@ -86,9 +86,9 @@ def for_one(
     """Makes the signatures of a TFLite file, which process one recording or one embedding.
 
     - `embed(signal (1, time, channels), length ())` cuts the recording to its length before the
-      first layer. The signature therefore needs no mask, and padding in the fixed buffer of a
-      device has no effect. A model that takes matrices has `embed(matrix (1, n, n))`, and a model
-      that takes images has `embed(image (1, height, width, channels))`.
+      first layer. The encoder therefore needs no mask, and ignores padding in the fixed buffer of a
+      device. A model that takes matrices has `embed(matrix (1, n, n))`, and a model that takes
+      images has `embed(image (1, height, width, channels))`.
     - `distance(embedding (1, ...), gallery (n, ...))` returns distances `(n,)`.
     - A classifier also has `score(embedding (1, features), prototypes (n, features))`, which
       returns `similarity (n,)`, and `classify`, which receives the arguments of `embed` and returns
@@ -237,7 +237,7 @@ def _module(encoder, metric, classifier, rows):
 def _input_shapes(kind, shape, rows):
     """Returns a dict from the names of arguments to their shapes.
 
-    None in a shape allows any size.
+    An axis may have any size if its entry in the shape is None.
     """
     shapes = {kind.arguments[0]: (rows, *kind.shape), "embedding": (rows, *shape)}
     return shapes | {"gallery": (None, *shape), "prototypes": (None, *shape)}
@@ -249,7 +249,7 @@ class Limits:
 
     Attributes:
         least: Smallest number of time steps.
-        most: Largest number of time steps, or None without a limit.
+        most: Largest number of time steps, or None if the number is not limited.
     """
 
     least: int
@@ -303,7 +303,8 @@ def _gives_finite_embedding(kind, steps):
 
 @contextlib.contextmanager
 def writing():
-    """Converts errors of TensorFlow's file writers, such as for a full disk, to `OSError`."""
+    """Converts errors of TensorFlow's file writers, for example if the disk is full, to
+    `OSError`."""
     try:
         yield
     except tensorflow().errors.OpError as error:
@@ -373,8 +374,8 @@ def batches(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
     length.
 
     The signature returns NaN for each recording whose length is outside the limits or longer than
-    the signal, and for each recording that holds NaN or infinity within its length. The other
-    recordings of the batch are not affected.
+    the signal, and for each recording that holds NaN or infinity within its length. An invalid
+    recording does not change the results of the other recordings of the batch.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
@@ -418,8 +419,8 @@ def embedding_pairs(compute: Callable[..., Any], shape: Any, second: Any, rows: 
         compute: Function from arrays `(n, ...)` and `(m, ...)` to a dict with one output `(n, m)`.
         shape: Shape of one embedding.
         second: Name of the second argument.
-        rows: Number of embeddings. Use 1 for a TFLite file, whose output has shape `(m,)`, and None
-            to allow any number.
+        rows: Number of embeddings n. If None, n may be any number. For a TFLite file, `rows` is 1
+            and the output has shape `(m,)`.
     """
     tf = tensorflow()
 
@@ -443,7 +444,7 @@ def _has_shape(array, shape):
 
 
 def _within(limits, length, time):
-    """Returns whether the lengths are within the limits and not longer than the signal."""
+    """Returns whether the lengths are within the limits, and not longer than the signal."""
     tf = tensorflow()
     most = time if limits.most is None else tf.minimum(time, limits.most)
     return tf.logical_and(length >= limits.least, length <= most)

@@ -26,8 +26,8 @@ class Trials:
         recordings: Arrays `(time, channels)`, `(n, n)` or `(height, width, channels)`.
         embeddings: Embeddings that Keras computed for each recording alone, shape
             `(recordings, ...)`.
-        typical: Number of typical recordings. The list begins with these recordings, and all later
-            recordings are extreme.
+        typical: Number of typical recordings, which are the first entries of `recordings`. All
+            other entries are extreme.
         timed: Recording with which the latency is measured. The longest real recording is used, or
             the longest generated recording if no real recordings are given.
     """
@@ -46,10 +46,11 @@ def trials(
     Args:
         model: A `keras.Model` with one input of shape `(batch, time, channels)`, `(batch, n, n)` or
             `(batch, height, width, channels)`.
-        real: Real recordings. In the result, the generated recordings follow them.
-        only_real: Whether only the real recordings, not the generated noise, count as typical. Use
-            True for a file that is calibrated on real recordings, so that its drift is not measured
-            on noise.
+        real: Real recordings. In the result, the generated recordings come after the real
+            recordings.
+        only_real: If True, the real recordings count as typical, and the generated noise does not.
+            Use True for a file that is calibrated on real recordings, so that its drift is not
+            measured on noise.
 
     Returns:
         `Trials`.
@@ -97,13 +98,13 @@ def _signals(kind, rng):
 
 
 def _statistics(kind):
-    """Returns the mean and the standard deviation of each channel, and lengths of recordings.
+    """Returns the mean and the standard deviation of each channel, and suitable recording lengths.
 
     The statistics come from the normalization layer of the model. If the layer and the recordings
     have different numbers of channels, the statistics come from the input contract. If the model
-    has a `LogMel` layer, the lengths range from the shortest length that gives enough frames to one
-    second, or to three times the shortest length if this is longer than one second. If the model
-    has a `WindowedMean`, the lengths range from one window to three windows.
+    has a `LogMel` layer, the shortest length gives just enough frames. The longest length is then
+    one second or three times the shortest length, whichever is longer. If the model has a
+    `WindowedMean`, the lengths range from one window to three windows.
     """
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
     for layer in kind.model._flatten_layers():
@@ -133,8 +134,8 @@ def _channel_statistics(layer, kind):
 def _matrices(kind, rng):
     """Generates a regular and a singular covariance matrix, a zero matrix and an identity matrix.
 
-    The covariances are computed from white noise. The noise for the regular matrix has three time
-    steps per channel. The noise for the singular matrix has one time step per eight channels.
+    The covariances are computed from white noise. For the regular matrix, the noise has three time
+    steps per channel. For the singular matrix, the noise has one time step per eight channels.
     """
     n = kind.shape[0]
     signals = [rng.normal(size=(steps, n)) for steps in (3 * n, n // 8 + 1)]

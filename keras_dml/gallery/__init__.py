@@ -1,9 +1,9 @@
 """Galleries of people: verification, identification and rejection of strangers.
 
 A `Gallery` stores people who are enrolled under one model, in a SQLite file or in a PostgreSQL
-database with the extension pgvector. Templates are the stored embeddings of recordings.
-Functions such as `people`, `remove` and `info` work on a gallery without loading the model. The
-modules of this package are imported at the first use of a name.
+database with the extension pgvector. Templates are the stored embeddings of recordings. Functions
+such as `people`, `remove` and `info` work on a gallery without loading the model. A module of this
+package is imported when a name from the module is first used.
 """
 
 import lazy_loader

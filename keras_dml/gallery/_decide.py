@@ -6,8 +6,8 @@ This file reads `model.tflite`, `gallery.npz` and `golden.npz` in its own folder
     python decide.py PERSON RECORDING.npy ...    verifies a person (exit 0, or 1 if rejected)
     python decide.py                             checks that this device computes correct scores
 
-If several recordings are given, they must be from the same moment, and the script makes one
-decision for all of them. After an error, the exit status is 2.
+If several recordings are given, they must have been made at the same time. The script makes one
+decision for all given recordings. After an error, the exit status is 2.
 """
 
 from __future__ import annotations  # a device may run an older Python
@@ -54,11 +54,13 @@ class Gallery:
         return scores
 
     def verify(self, person: str, *recordings: np.ndarray) -> bool:
-        """Returns True if recordings from one moment are accepted as recordings of a person."""
+        """Verifies a person by recordings made at the same time. Returns True if the person is
+        verified."""
         return self.scores(*recordings)[person] <= self.threshold
 
     def identify(self, *recordings: np.ndarray) -> str | None:
-        """Returns the name of the person who made recordings at one moment, or None for a stranger.
+        """Identifies a person by recordings made at the same time. Returns the person's name, or
+        None for a stranger.
 
         Raises:
             ValueError: If two people have equal scores.
@@ -69,7 +71,9 @@ class Gallery:
             return None
         nearest = [name for name, score in scores.items() if score <= least + TIE * abs(least)]
         if len(nearest) > 1:
-            raise ValueError(f"{' and '.join(nearest)} are equally near, so nobody is identified.")
+            raise ValueError(
+                f"The people {' and '.join(nearest)} are equally near, so nobody is identified."
+            )
         return nearest[0]
 
     def _distances(self, recording):
@@ -81,8 +85,8 @@ class Gallery:
         if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT does not check this
             expected = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
             raise ValueError(
-                f"A recording has shape {batch.shape[1:]}. It must be finite and have shape "
-                f"({expected})."
+                f"A recording of shape {batch.shape[1:]} was received. A recording must have shape "
+                f"({expected}) and hold only finite values."
             )
         if not self._least_steps <= batch.shape[1] <= self._most_steps:
             limits = f"at least {self._least_steps:g} and at most {self._most_steps:g}"
@@ -101,8 +105,8 @@ def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
 
     TFLite files have no builtin operator that computes eigenvalues, so this function uses NumPy.
     The function computes the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a
-    template. The squares of these singular values are the eigenvalues that the distance needs.
-    Small eigenvalues are more accurate than if they were computed directly.
+    template. The squares of the singular values are the eigenvalues that the distance needs. Small
+    eigenvalues are more accurate if they are computed from singular values.
 
     Args:
         tangent: Upper triangle of log(x), the logarithm of the matrix x.
@@ -133,10 +137,10 @@ def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
 
 
 def main(words: list[str]) -> bool:
-    """Runs the command. Returns True if the recordings are accepted or the check succeeds."""
+    """Runs the command. Returns True if the recordings are accepted, or if the check succeeds."""
     if not words:
         difference, allowed = check()
-        print(f"scores differ by {difference:.3g}, a difference of {allowed:.3g} is allowed")
+        print(f"scores differ by {difference:.3g}, and a difference of {allowed:.3g} is allowed")
         return difference <= allowed
     person = None if words[0].endswith(".npy") else words[0]
     files = words if person is None else words[1:]

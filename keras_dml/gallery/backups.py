@@ -43,7 +43,8 @@ def backup(path: Path, file: Path, *, replace: bool = False) -> None:
     Raises:
         FileNotFoundError: If the gallery or the folder of the copy does not exist.
         FileExistsError: If `file` exists and `replace` is False.
-        ValueError: If the gallery is on a server or damaged, or a file at `file` is not a gallery.
+        ValueError: If the gallery is on a server or damaged, or if a file at `file` is not a
+            gallery.
         OSError: If a file cannot be used.
     """
     _check_file(path, "pg_dump --schema=keras_dml")
@@ -78,8 +79,8 @@ def restore(
     Raises:
         FileNotFoundError: If the copy or the folder of the gallery does not exist.
         FileExistsError: If `path` exists and `replace` is False.
-        ValueError: If the copy is not a gallery or is damaged, the gallery is on a server, or a
-            file at `path` is not a gallery.
+        ValueError: If the copy is not a gallery or is damaged, if the gallery is on a server, or if
+            a file at `path` is not a gallery.
         OSError: If a file cannot be used.
     """
     _check_file(path, "psql")
@@ -94,10 +95,10 @@ def restore(
 def accept_older(path: Path, *, key: bytes | Path, keys: Path | None = None) -> None:
     """Accepts an encrypted gallery that is an older copy, such as a restored backup.
 
-    The number of changes to an encrypted gallery is also stored outside the gallery, next to the
-    key file or in the file with the people's keys. If a gallery states fewer changes than the
-    number that is stored outside, other functions refuse the gallery until `accept_older` is
-    called.
+    The number of changes to an encrypted gallery is also stored outside the gallery. The number is
+    in a file next to the key file, or in the file with the people's keys. If a gallery states fewer
+    changes than the number that is stored outside, other functions refuse the gallery until
+    `accept_older` is called.
 
     Args:
         path: Path of the gallery's file, or the URL of a database.
@@ -106,7 +107,7 @@ def accept_older(path: Path, *, key: bytes | Path, keys: Path | None = None) -> 
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        ValueError: If the gallery is not encrypted, is damaged, or has another key.
+        ValueError: If the gallery is not encrypted, if it is damaged, or if it has another key.
         OSError: If the gallery cannot be used.
     """
     check_exists(path)

@@ -15,10 +15,10 @@ class Boundary:
     """Decision thresholds that `listen` applies to the scores of windows.
 
     Attributes:
-        far: Upper limit of the false match rate for new people. The limit is guaranteed on average
-            over random groups of calibration people. The limit is valid for claims of any length
-            and for windows in any order. `compute_boundary` states for which recordings the rate is
-            guaranteed.
+        far: Upper limit of the false match rate for new people. The upper limit of the rate is
+            guaranteed on average over random groups of calibration people. The upper limit is valid
+            for claims of any length and for windows in any order. `compute_boundary` states for
+            which recordings the rate is guaranteed.
         value: Largest score with which a window is accepted.
         reject_above: Limit of the length-aware score, see `compute_boundary`. A claim is rejected
             as soon as its length-aware score exceeds the limit.
@@ -26,8 +26,8 @@ class Boundary:
         window: Number of time steps per window.
         windows: Number of windows after which a claim is rejected if no window was accepted.
         seen: False match rate that was measured between the calibration people.
-        far_ci95: 95 % confidence interval of the false match rate that would be measured in other
-            groups with the same number of people.
+        far_ci95: 95 % confidence interval of the false match rate in other groups with the same
+            number of people.
         tar: Fraction of the calibration people's genuine claims that are accepted (true accept
             rate).
         tar_ci95: 95 % confidence interval of `tar`.
@@ -37,14 +37,14 @@ class Boundary:
             false claim was rejected.
         people: Number of calibration people.
         trials: Number of false claims (imposter trials) between calibration people.
-        enrolled: Median number of recordings per calibration person. If more recordings per person
-            are enrolled, false claims are accepted more often.
+        enrolled: Median number of recordings per calibration person. If a gallery has more
+            recordings per person than `enrolled`, false claims are accepted more often.
         rate_hz: Number of time steps per second in the recordings. None if the model does not state
-            this number.
-        accepts_by: `"least"` if the least score of the windows decides. `"mean"` if an earlier
-            version of the library set thresholds for the mean score of the windows. `listen`
-            refuses thresholds for mean scores, because an imposter who repeats one window is
-            accepted more often than the rate allows.
+            its rate.
+        accepts_by: `"least"` if the decision depends on the least score of the windows. `"mean"` if
+            an earlier version of the library set thresholds for the mean score of the windows.
+            `listen` refuses thresholds for mean scores, because an imposter who repeats one window
+            is accepted more often than the rate allows.
     """
 
     far: float
@@ -79,9 +79,9 @@ class Boundary:
             heard: Number of windows.
 
         Returns:
-            Two thresholds. A claim is accepted if the score of a window is at most the first
-            threshold. A claim is rejected if the mean score of the windows exceeds the second
-            threshold.
+            Threshold for accepting and threshold for rejecting. A claim is accepted if the score of
+            a window is at most the threshold for accepting. A claim is rejected if the mean score
+            of the windows exceeds the threshold for rejecting.
         """
         return self.value, self.reject_above + self.spread / np.sqrt(heard)
 
@@ -104,7 +104,7 @@ class Boundary:
     def __str__(self) -> str:
         unit = "steps" if self.rate_hz is None else "seconds"
         is_mean = self.accepts_by == "mean"
-        refused = ". `listen` refuses this threshold, set it again" if is_mean else ""
+        refused = ". `listen` refuses this threshold. Set the threshold again" if is_mean else ""
         return (
             f"FAR at most {100 * self.far:g} % whenever a claim ends (measured FAR "
             f"{100 * self.seen:.2g} %, 95 % interval {_percents.interval(self.far_ci95)}, "
@@ -127,29 +127,29 @@ def compute_boundary(
 
     A claim is accepted as soon as the score of one window is at most a threshold. The score of a
     whole claim is therefore the least score of its windows. `keras_dml.evaluation.promise` computes
-    the threshold. The threshold guarantees a limit on how often a false claim is accepted if the
-    claimed person and the imposter are new. The least score does not depend on the order of the
-    windows, and a repeated window does not change it. The guarantee therefore remains valid if an
-    imposter repeats windows of a recording, leaves windows out, or plays the windows in another
-    order. The guarantee is not valid if an imposter tries several recordings, or changes a
+    the threshold. If the claimed person and the imposter are new, the threshold guarantees a limit
+    on how often false claims are accepted. The least score does not depend on the order of the
+    windows, and repeating a window does not change the least score. The guarantee therefore remains
+    valid if an imposter repeats windows of a recording, leaves windows out, or plays the windows in
+    another order. The guarantee is not valid if an imposter tries several recordings, or changes a
     recording until a window matches, because each attempt is another claim.
 
-    Instead of the least score, a threshold could limit the mean score of the windows and become
-    looser with each window. Genuine claims would then be accepted slightly more often. However, an
-    imposter could lower the mean score by repeating the best window of a recording.
+    An alternative is a threshold that limits the mean score of the windows and becomes looser with
+    each window. A threshold for the mean score would accept genuine claims slightly more often.
+    However, an imposter could lower the mean score by repeating the best window of a recording.
 
     A claim may be rejected before its last window. The length-aware score of k windows with the
     mean score m is `m - s / sqrt(k)`, where s is the standard deviation of the window scores within
-    a false claim. Claims whose length-aware score exceeds a limit are rejected. This limit is the
-    largest length-aware score that a genuine claim of the n calibration people had before the claim
-    was accepted. The probability that a genuine claim of a new person exceeds the limit is at most
-    1 / (n + 1).
+    a false claim. A claim is rejected if its length-aware score exceeds the rejection limit. The
+    rejection limit is the largest length-aware score that a genuine claim of the n calibration
+    people had before the claim was accepted. The length-aware score of a new person's genuine claim
+    exceeds the rejection limit with a probability of at most 1 / (n + 1).
 
     Args:
         scores: Distance from each window to the nearest recording of the claimed person, shape
             `(claims, windows)`.
-        probes: Person who made the recording of each claim.
-        claims: Claimed person of each claim.
+        probes: Name of the person who made the recording of each claim, shape `(claims,)`.
+        claims: Name of the claimed person in each claim, shape `(claims,)`.
         far: False match rate, above 0 and below 1.
         window: Number of time steps per window.
 

@@ -1,10 +1,11 @@
 """Computes and chooses the decision thresholds of a gallery.
 
-Calibration computes a threshold from true and false claims. The people who make these claims need
-not be enrolled. The model card contains thresholds. The card also describes the distribution of
-distances between people who were not used in training. A gallery that was not calibrated decides
-with the thresholds of the card. Calibration with few people uses two sources: the distribution in
-the card, and the mean and the standard deviation of the distances between the few people.
+Calibration computes a threshold from true and false claims. The people who make the true and false
+claims need not be enrolled. The model card contains thresholds. The card also describes the
+distribution of distances between people who were not used in training. A gallery that was not
+calibrated decides with the thresholds of the card. Calibration with few people uses two sources:
+the distribution in the card, and the mean and the standard deviation of the distances between the
+few people.
 """
 
 from __future__ import annotations
@@ -46,16 +47,16 @@ HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
 
 
 def check_people(people: np.ndarray) -> np.ndarray:
-    """Checks that there are at least two people, and that a person has at least two recordings.
+    """Checks that there are at least two people, and that at least one person has two recordings.
 
     Args:
-        people: Person of each recording, shape `(recordings,)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
 
     Returns:
         The names of the people, sorted.
 
     Raises:
-        ValueError: If there are fewer than two people, or no person has two recordings.
+        ValueError: If there are fewer than two people, or if no person has two recordings.
     """
     names, counts = np.unique(people, return_counts=True)
     if len(names) < 2 or counts.max() < 2:
@@ -71,7 +72,7 @@ def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
 
     Args:
         trained: Names of the people with whom the model was trained.
-        people: Person of each recording, shape `(recordings,)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
     """
     names = [str(name) for name in np.unique(people)]
     seen = [name for name in names if name in trained]
@@ -95,7 +96,7 @@ def without_copies(
 
     Args:
         recordings: List of arrays.
-        people: Person of each recording, shape `(recordings,)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
         sessions: Session of each recording, or None.
 
     Returns:
@@ -107,7 +108,7 @@ def without_copies(
     of_two = {original for i, original in first.items() if people[i] != people[original]}
     left_out = first.keys() | of_two
     i, original = next(iter(first.items()))
-    exclusion = f", and {len(of_two)} that belong to two people are left out" if of_two else ""
+    exclusion = f". {len(of_two)} recordings of two people are left out" if of_two else ""
     warnings.warn(
         f"{len(first)} of these {len(recordings)} recordings occur twice, such as a recording of "
         f"{str(people[original])!r} that equals a recording of {str(people[i])!r}. A repeated "
@@ -124,7 +125,7 @@ def usual_count(people: np.ndarray) -> int:
     """Returns the median number of recordings per person.
 
     Args:
-        people: Person of each recording, shape `(recordings,)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
     """
     return int(np.median(np.unique(people, return_counts=True)[1]))
 
@@ -133,7 +134,7 @@ def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary])
     """Emits a `UserWarning` if a person has far more recordings than the calibration people.
 
     Args:
-        counts: `{person: number of enrolled recordings}`.
+        counts: Number of enrolled recordings of each person, `{person: number}`.
         limits: Thresholds of the gallery, for `verify` and `listen`.
     """
     set_by = min((limit.enrolled for limit in limits if limit.enrolled), default=None)
@@ -142,9 +143,10 @@ def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary])
         return
     warnings.warn(
         f"{counts[person]} recordings of {person!r} are enrolled, but the threshold was set with "
-        f"{set_by} recordings per person. With more enrolled recordings, the nearest of them is "
+        f"{set_by} recordings per person. If more recordings are enrolled, the nearest of them is "
         f"closer, so false claims are accepted about {counts[person] / set_by:.2g} times as often "
-        "as the rate states. Calibrate with as many recordings per person as are enrolled.",
+        "as the false accept rate of the threshold states. Calibrate with as many recordings per "
+        "person as are enrolled.",
         stacklevel=3,
     )
 
@@ -153,7 +155,7 @@ def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]
     """Emits a `UserWarning` if people have far fewer recordings than the calibration people.
 
     Args:
-        counts: `{person: number of enrolled recordings}`.
+        counts: Number of enrolled recordings of each person, `{person: number}`.
         limits: Thresholds of the gallery, for `verify` and `listen`.
     """
     set_by = max((limit.enrolled for limit in limits if limit.enrolled), default=None)
@@ -163,10 +165,10 @@ def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]
     if fewer:
         warnings.warn(
             f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, but the threshold was "
-            f"set with {set_by} recordings per person. With so few recordings, the true claims of "
-            f"{len(fewer)} of {len(counts)} people are rejected more often than the threshold "
-            "states. Enroll more recordings per person, or calibrate with as few recordings per "
-            "person.",
+            f"set with {set_by} recordings per person. {len(fewer)} of {len(counts)} people have "
+            "so few recordings that their true claims are rejected more often than the true accept "
+            "rate of the threshold states. Enroll more recordings per person, or calibrate with "
+            "as few recordings per person as are enrolled.",
             stacklevel=3,
         )
 
@@ -198,16 +200,16 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
     rate is extrapolated.
 
     Args:
-        thresholds: `{false accept rate: threshold}`.
+        thresholds: Thresholds that were set, `{false accept rate: threshold}`.
     """
     far = min(thresholds)
     if len(thresholds) > 1 and thresholds[far].extrapolated:
         warnings.warn(
             Message(
-                "If you do not set {far}, the threshold for the smallest rate, {rate:g}, decides. "
-                "This rate is not guaranteed, because its threshold is extrapolated beyond the "
-                "rates for which the calibration had enough people. Set {far}, or remove this "
-                "threshold by {remove_threshold()}.",
+                "If {far} is not set, decisions use the threshold for the smallest rate, which is "
+                "{rate:g}. The calibration had too few people for this rate. Therefore its "
+                "threshold is extrapolated, and the rate is not guaranteed. Set {far}, or remove "
+                "this threshold by {remove_threshold()}.",
                 rate=far,
             ),
             stacklevel=3,
@@ -217,11 +219,11 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
 def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
     """Returns which pairs of recordings must not be compared in a calibration.
 
-    A recording is not compared with itself. If a person has recordings from several sessions,
-    recordings of this person from the same session are not compared with each other either.
+    A recording is not compared with itself. If a person has recordings from several sessions, two
+    recordings from the same session are not compared.
 
     Args:
-        people: Person of each recording, shape `(recordings,)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
         sessions: Session of each recording, or None.
 
     Returns:
@@ -258,17 +260,18 @@ def everybodys_claims(
 
     A claim is genuine if the recording belongs to the claimed person, and false otherwise. For a
     genuine claim, the recording is compared with the person's other recordings. If the person has
-    recordings from other sessions, the recording is compared only with these recordings. A person
-    with only one recording makes no genuine claim.
+    recordings from other sessions, the recording is compared only with recordings from other
+    sessions. A person with only one recording makes no genuine claim.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
-        people: Person of each recording, shape `(recordings,)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
         sessions: Session of each recording, or None.
 
     Returns:
-        `(scores, probes, claims)`, each of shape `(claims,)`: the least distance to a recording of
-        the claimed person, the person who made the recording, and the claimed person.
+        `(scores, probes, claims)`, three arrays of shape `(claims,)`. `scores` contains the least
+        distance to a recording of the claimed person. `probes` contains the person who made the
+        recording, and `claims` contains the claimed person.
     """
     names = check_people(people)
     distances = np.where(not_enrolled(people, sessions), np.inf, distances)
@@ -300,7 +303,7 @@ def calibrated(
         claimed: Claimed person of each claim.
         far: False accept rate, above 0 and below 1.
         enrolled: Median number of recordings per person, see `usual_count`, or None.
-        groups: `{person: group}`, or None.
+        groups: Group of each person, `{person: group}`, or None if there are no groups.
         extrapolate: Whether to extrapolate the threshold if there are too few people for the rate,
             see `keras_dml.evaluation.certificate`.
         card: Card of the model, or None.
@@ -411,7 +414,8 @@ def provisional_by_name(model: str | None) -> dict[float, Threshold]:
     """Returns the thresholds in the card of a named model. Does not load the model.
 
     Args:
-        model: Name or path of the model, as a gallery stores it. If None, the result is empty.
+        model: Name or path of the model, as a gallery stores it. If None, the function returns an
+            empty dict.
     """
     if model is None:
         return {}
@@ -428,8 +432,8 @@ class Moved(NamedTuple):
 
     Attributes:
         value: The threshold, which is a distance.
-        ci95: Interval of the actual false accept rate, from 0 to the rate that 97.5 % of
-            calibrations with other people did not exceed.
+        ci95: Interval of the actual false accept rate. The interval begins at 0. In 97.5 % of
+            calibrations with other people, the rate did not exceed the end of the interval.
     """
 
     value: float
@@ -453,12 +457,13 @@ def moved(
         card: Card of the model, or None.
         far: False accept rate.
         scores: Scores of false claims, shape `(claims,)`.
-        people: `(probe, claimed)`: the person who made each recording and the claimed person, each
-            of shape `(claims,)`.
+        people: Two arrays of shape `(claims,)`: the person who made the recording of each claim,
+            and the claimed person.
 
     Returns:
-        The threshold. None if the card has no threshold for `far` or no imposter scores, if
-        `HIGHEST` has no entry for `far`, or if there are fewer than `FEWEST` people.
+        The threshold. None if the card lacks imposter scores or a threshold for `far`. The result
+        is also None if `HIGHEST` has no entry for `far`, or if there are fewer than `FEWEST`
+        people.
     """
     imposters, limits = (card or {}).get("imposters"), provisional(card)
     count = len(np.unique(np.concatenate(people)))
@@ -497,11 +502,11 @@ def choose_threshold(
         thresholds: Calibrated thresholds, `{false accept rate: threshold}`.
         far: The false accept rate. Default: the smallest calibrated rate. If nothing was calibrated
             and the card has a threshold for the rate `USUAL`, the default is `USUAL`.
-        card_thresholds: Thresholds of the model card, `{false accept rate: threshold}`, which are
-            used if nothing was calibrated.
+        card_thresholds: Thresholds of the model card, `{false accept rate: threshold}`. The
+            function uses the card's thresholds if nothing was calibrated.
 
     Raises:
-        ValueError: If neither the gallery nor the card has a threshold for this rate.
+        ValueError: If neither the gallery nor the card has a threshold for the rate `far`.
     """
     if not thresholds and not card_thresholds:
         raise ValueError(
@@ -528,8 +533,8 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
         far: The false match rate. Default: the smallest rate in `boundaries`.
 
     Raises:
-        ValueError: If `boundaries` has no entry for this rate, or an earlier version of the library
-            set the entry.
+        ValueError: If `boundaries` has no entry for the rate `far`, or an earlier version of the
+            library set the entry.
     """
     if not boundaries:
         raise ValueError(
@@ -550,9 +555,9 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     if boundary.accepts_by == "mean":
         raise ValueError(
             Message(
-                "An earlier version of keras-dml set the decision threshold for FAR {percent:g} "
-                "%, and applied it to mean scores. An imposter who repeats one window would be "
-                "accepted more often than this rate allows. Set the threshold again by "
+                "The decision threshold for FAR {percent:g} % was set by an earlier version of "
+                "keras-dml, which compared the threshold with mean scores. If an imposter repeats "
+                "one window, the FAR of this threshold is higher. Set the threshold again by "
                 "{calibrate_listening()}.",
                 percent=100 * boundary.far,
             )

@@ -42,8 +42,8 @@ class DeviceGallery:
             as a fraction of the largest score.
         bytes: Total size of all files, in bytes.
         model: The `keras_dml.export.Export` of the model's file.
-        extrapolated: See `Threshold.extrapolated`.
-        provisional: See `Threshold.provisional`.
+        extrapolated: Whether the threshold is extrapolated, see `Threshold.extrapolated`.
+        provisional: Whether the threshold is from the model card, see `Threshold.provisional`.
     """
 
     path: pathlib.Path
@@ -83,8 +83,8 @@ def export_tflite(
       include `threshold` and `distance`.
     - `decide.py`: a script that verifies and identifies people. The script needs NumPy and
       ai-edge-litert.
-    - `golden.npz`: a test recording and its scores in the gallery. `python decide.py` compares
-      these scores with scores that it computes on the device.
+    - `golden.npz`: a test recording and its scores in the gallery. `python decide.py` computes the
+      scores on the device and compares them with the stored scores.
     - `gallery.json`: the threshold, the decision rule in words and the inputs of the model, for
       programs in other languages.
 
@@ -108,11 +108,11 @@ def export_tflite(
 
     Raises:
         TypeError: If `gallery` is not a `Gallery`.
-        ValueError: If nobody is enrolled, no threshold was calibrated, a device cannot compute the
-            distance for which the threshold was set, the files give different scores than the
-            gallery, or `folder` exists and was not written by this function. See also
-            `keras_dml.export.tflite`.
-        RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
+        ValueError: If nobody is enrolled, if no threshold was calibrated, or if a device cannot
+            compute the distance for which the threshold was set. The error is also raised if the
+            files give different scores than the gallery, or if `folder` exists and this function
+            did not write it. See also `keras_dml.export.tflite`.
+        RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.
         OSError: If the folder cannot be written.
         ImportError: If LiteRT is not installed.
     """
@@ -221,8 +221,8 @@ def _golden(gallery, count):
     if not finite:
         raise ValueError(
             Message(
-                "The files for a device cannot be tested with {path}. For every person, the test "
-                "recording, which is noise, is nearest to an imposter recording that {reject()} "
+                "The files for a device cannot be tested with {path}. The test recording is noise, "
+                "and for every person it is nearest to an imposter recording that {reject()} "
                 "stored. Enroll more recordings.",
                 path=gallery.path,
             )
@@ -250,9 +250,9 @@ def _difference(folder, golden, allowed):
     if not difference <= allowed:
         raise parity.ParityError(
             Message(
-                "The files do not decide as the gallery does. The scores of a test recording "
-                "differ by {difference:.3g}, but at most {allowed:.3g} is allowed. Nothing was "
-                "written. Use {quantization=None}, which writes exact float32 weights.",
+                "The exported files compute other scores than the gallery. For a test recording, "
+                "the scores differ by {difference:.3g}, but at most {allowed:.3g} is allowed. "
+                "Nothing was written. Use {quantization=None}, which writes exact float32 weights.",
                 difference=difference,
                 allowed=allowed,
             )
@@ -271,9 +271,9 @@ def _about(gallery, threshold, people):
     contract = inputs.from_model(gallery.model).contract
     rule = (
         "compute the distance from each observed recording to the nearest enrolled recording of "
-        "the person, and accept if the mean of these distances is at most "
-        f"{threshold.value:.6g}, unless an observed recording is nearer to a recording that "
-        "`reject` stored as an imposter of the person"
+        "the person. Reject if an observed recording is nearer to a recording that `reject` stored "
+        "as an imposter of the person. Otherwise accept if the mean of the distances is at most "
+        f"{threshold.value:.6g}"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
@@ -292,7 +292,7 @@ def _distance_in_words(distance):
     """Describes in words the distance and the function that computes it."""
     if distance.name == AFFINE_INVARIANT:
         return (
-            f"{AFFINE_INVARIANT}, by `affine_invariant` of {DECIDE}. The signature `distance` of "
-            f"{MODEL} computes log_euclidean, for which the threshold was not set"
+            f"{AFFINE_INVARIANT}, computed by `affine_invariant` of {DECIDE}. The signature "
+            f"`distance` of {MODEL} computes log_euclidean, for which the threshold was not set"
         )
-    return f"{distance.name or 'the distance of the model'}, by `distance` of {MODEL}"
+    return f"{distance.name or 'the distance of the model'}, computed by `distance` of {MODEL}"

@@ -3,8 +3,8 @@
 A random key for each person encrypts the templates of this person. The key of the gallery encrypts
 only the keys of the people. If a person's key is destroyed, nobody can read the person's templates
 any more, not even in backups (crypto shredding). The cipher is AES-256-GCM of the package
-`cryptography` with random nonces. Each ciphertext is authenticated together with the gallery, the
-name of the person, and whether the template is enrolled. Decryption therefore fails if another
+`cryptography` with random nonces. The authentication of each ciphertext covers the gallery, the
+name of the person and the flag that marks enrolled templates. Decryption therefore fails if another
 program has moved a ciphertext to another row or has renamed the person. Names, numbers of
 recordings, dates, thresholds and the name of the model are not encrypted.
 """
@@ -40,8 +40,8 @@ class DecryptionError(ValueError):
 
 
 class GalleryKey:
-    """Cipher and seal key that are made from the secret key of a gallery. The object does not store
-    the secret key.
+    """Cipher and seal key, derived from the secret key of a gallery. The object does not store the
+    secret key.
 
     Args:
         secret: Key of 32 bytes.
@@ -49,7 +49,7 @@ class GalleryKey:
 
     Attributes:
         cipher: AES-256-GCM with the key.
-        seals: Key with which rows are sealed. HKDF (RFC 5869) derives this key from `secret`.
+        seals: Key with which rows are sealed. HKDF (RFC 5869) derives the seal key from `secret`.
         path: Path of the file from which the key was read, or None.
 
     Raises:
@@ -72,7 +72,7 @@ def read_key(key: bytes | Path | None) -> GalleryKey | None:
     Args:
         key: Key of 32 bytes, the path of a file, or `"keyring:NAME"`. The file contains the 32
             bytes, raw or in base64. `"keyring:NAME"` selects the password NAME of the service
-            `keras-dml` in the system's keyring. This password is the key in base64. Default: the
+            `keras-dml` in the system's keyring. The password is the key in base64. Default: the
             value of the environment variable KERAS_DML_GALLERY_KEY, in base64, if the variable is
             set.
 
@@ -82,7 +82,8 @@ def read_key(key: bytes | Path | None) -> GalleryKey | None:
     Raises:
         ImportError: If `cryptography` or `keyring` is needed and not installed.
         TypeError: If `key` has another type.
-        ValueError: If the source does not contain 32 bytes, or the keyring has no such password.
+        ValueError: If the source does not contain 32 bytes, or if the keyring does not contain the
+            password NAME.
         FileNotFoundError: If the file cannot be read.
         PermissionError: If users other than the owner may read the file.
     """
@@ -119,8 +120,8 @@ def _from_file(path):
     # a path.
     raise FileNotFoundError(
         Message(
-            "{key} names no file that can be read ({reason}). Give the path of a key file, or the "
-            "key itself as {count} bytes.",
+            "{key} names no file that can be read ({reason}). Give the path of a key file, or give "
+            "the key itself, which has {count} bytes.",
             reason=reason,
             count=BYTES,
         )
@@ -149,8 +150,8 @@ def _decoded(text, source, path=None):
     if len(text) != BYTES:
         raise ValueError(
             Message(
-                "{source} must be {count} random bytes or their base64, but it is neither. Make a "
-                "key by `openssl rand -base64 {count}`.",
+                "{source} must be {count} random bytes, or the base64 text of such bytes, but it "
+                "is neither. Make a key by `openssl rand -base64 {count}`.",
                 source=source,
                 count=BYTES,
             )
@@ -222,8 +223,8 @@ def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> No
         raise ValueError(
             Message(
                 "{keys} is given, but only an encrypted gallery on a server has a file of the "
-                "people's keys. A gallery in a file holds these keys itself. Leave out {keys}, and "
-                "set only {key}."
+                "people's keys. A gallery in a file contains these keys. Leave out {keys}, and set "
+                "only {key}."
             )
         )
     if key and is_server and keys is None:
@@ -242,21 +243,23 @@ class Keys:
     Args:
         cipher: AES-256-GCM with the key of the gallery.
         gallery: Text that identifies the gallery.
-        file: File that contains the table. If None, the gallery contains the table.
+        file: File that contains the table `keys`. If None, the table is in the gallery.
     """
 
     def __init__(self, cipher: "AESGCM", gallery: str, file: "SQLiteFile | None" = None):
         self._cipher, self._gallery, self._file = cipher, gallery, file
 
     def begin(self, run: "Run") -> None:
-        """Writes the row by which `check` tests whether a key is the key of the gallery."""
+        """Writes a row that `check` can decrypt only with the key of the gallery."""
         self._write(run, ITSELF, _encrypt(self._cipher, b"", self._purpose("gallery")))
 
     def check(self, run: "Run") -> None:
         """Raises `DecryptionError` if the cipher's key is not the key of the gallery."""
         wrapped = self._read(run, {ITSELF: None})
         if not wrapped:
-            raise DecryptionError("its keys are missing. Name the file with these keys")
+            raise DecryptionError(
+                "the keys of the gallery are missing. Name the file that contains these keys"
+            )
         try:
             _decrypt(self._cipher, wrapped[ITSELF], self._purpose("gallery"))
         except DecryptionError:
@@ -287,12 +290,12 @@ class Keys:
         return PersonKey(aes(key), self._gallery)
 
     def copy(self, run: "Run", person: tuple[int, str], renamed: tuple[int, str]) -> None:
-        """Stores the key of a person again, under a second number and name.
+        """Stores the key of a person again, under a new number and name.
 
         Args:
             run: Function that executes a statement in a transaction of the gallery.
             person: Number and name of the person.
-            renamed: Second number and name of the person.
+            renamed: New number and name of the person.
 
         Raises:
             DecryptionError: If the stored key belongs to a person with another name.
@@ -357,8 +360,8 @@ class PersonKey:
         """Returns the bytes of an embedding that `encrypt` has encrypted.
 
         Raises:
-            DecryptionError: If the ciphertext is damaged, or was encrypted with another key, for
-                another gallery or with another value of `enrolled`.
+            DecryptionError: If the ciphertext is damaged, or if it was encrypted with another key,
+                for another gallery or with another value of `enrolled`.
         """
         return _decrypt(self._cipher, ciphertext, self._purpose(enrolled))
 
@@ -399,4 +402,6 @@ def _decrypt(cipher, ciphertext, purpose):
     try:
         return cipher.decrypt(ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:], purpose)
     except (InvalidTag, ValueError):
-        raise DecryptionError("its encrypted data were changed, moved or damaged") from None
+        raise DecryptionError(
+            "the encrypted data of the gallery were changed, moved or damaged"
+        ) from None

@@ -28,9 +28,9 @@ def find_repeats(
         templates: Templates of the gallery.
 
     Returns:
-        `(repeated, reasons)`. `repeated` maps the row of each repeated recording to the row of its
-        first occurrence, or to None if the recording is already enrolled as this person. `reasons`
-        maps the row of each recording that must not be enrolled to the reason.
+        `(repeated, reasons)`. `repeated` is a dict from the row of each repeated recording to the
+        row of its first occurrence. The value is None if the recording is already enrolled as this
+        person. `reasons` is a dict `{row: reason}` of the recordings that must not be enrolled.
     """
     repeated, reasons = repeats(embeddings), {}
     for row, matches in enumerate(templates.equal_to(embeddings)):
@@ -104,11 +104,11 @@ def rows_to_merge(
     embeddings: np.ndarray,
     templates: Templates,
 ) -> list[int]:
-    """Returns the row numbers of another gallery's templates that this gallery does not contain.
+    """Returns the row numbers of templates that only the other gallery contains.
 
     Args:
         source: Path of the other gallery, for error messages.
-        people: Person of each template of the other gallery.
+        people: Name of the person of each template of the other gallery.
         enrolled: True for enrolled templates, False for templates that `reject` stored.
         embeddings: Templates of the other gallery, shape `(count, ...)`.
         templates: Templates of this gallery.
@@ -128,9 +128,9 @@ def rows_to_merge(
                 raise ValueError(
                     Message(
                         "{source} cannot be merged, because a recording is enrolled as {first!r} "
-                        "and as {second!r}. Remove it from one of them by {Gallery.forget()}, or "
-                        "remove one of the people. If they are the same person, enroll all "
-                        "recordings under one name.",
+                        "and as {second!r}. Remove the recording from one of these people by "
+                        "{Gallery.forget()}, or remove one of these people. If both names belong "
+                        "to the same person, enroll all recordings under one name.",
                         source=source,
                         first=name,
                         second=person,
@@ -140,8 +140,8 @@ def rows_to_merge(
                 raise ValueError(
                     Message(
                         "{source} cannot be merged, because a recording is enrolled as {name!r} "
-                        "and stored by {reject()} as an imposter of this person. Remove the "
-                        "recording by {Gallery.forget()}, or the person, from one of the two "
+                        "and stored by {reject()} as an imposter of this person. Remove either the "
+                        "recording by {Gallery.forget()} or the person from one of the two "
                         "galleries.",
                         source=source,
                         name=person,
@@ -155,11 +155,11 @@ def rows_to_merge(
 def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, float]:
     """Finds new recordings that are too far from a person's other recordings.
 
-    Two recordings are linked if their distance is at most `limit`. The connected components of
-    these links are called groups. If recordings of the person are enrolled, each group with an
-    enrolled recording belongs to the person. Several recordings of an imposter are therefore
-    outliers, even if they are similar to each other. For a new person, the largest group of at
-    least two recordings belongs to the person.
+    Two recordings are linked if their distance is at most `limit`. Recordings that are connected by
+    links form a group (connected component). If recordings of the person are enrolled, each group
+    with an enrolled recording belongs to the person. Several recordings of an imposter are
+    therefore outliers, even if they are similar to each other. For a new person, the largest group
+    of at least two recordings belongs to the person.
 
     Args:
         distances: Distances from each new recording to the enrolled recordings and to the new
@@ -169,9 +169,9 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
         limit: Largest distance between two linked recordings.
 
     Returns:
-        `{row: distance}` for each new recording that does not belong to the person. The value is
+        `{row: distance}` for each new recording that does not belong to the person. `distance` is
         the distance to the nearest recording that belongs to the person. If no recording belongs to
-        the person, the value is the distance to the nearest other recording.
+        the person, `distance` is the distance to the nearest other recording.
     """
     near = distances <= limit
     links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0: all enrolled

@@ -50,8 +50,8 @@ def valid_options(options: Any) -> dict[str, Any]:
     """Returns only the valid options for reading files.
 
     Args:
-        options: Options from a gallery, `{name: value}`. An attacker may have changed these
-            options.
+        options: Options from a gallery, `{name: value}`. An attacker may have changed the options
+            in the gallery.
     """
     if not isinstance(options, dict):
         return {}
@@ -67,8 +67,8 @@ class Reader:
 
     Args:
         gallery: The gallery.
-        options: Options of `keras_dml.recordings.read_pieces` and `resample`, by name. These
-            options take precedence over the options that the gallery stores.
+        options: Options of `keras_dml.recordings.read_pieces` and `resample`, by name. `options`
+            take precedence over the options that the gallery stores.
     """
 
     def __init__(self, gallery: Gallery, options: Mapping[str, Any]):
@@ -149,8 +149,8 @@ class Reader:
         """Reads the pieces of a file. Tries up to three sets of options until one set fits.
 
         First, the method combines the options of the gallery and of the caller. If reading fails,
-        the method leaves out the rate of the gallery. If this also fails, the method uses only the
-        options of the caller.
+        the method leaves out the rate of the gallery. If reading without the gallery's rate also
+        fails, the method uses only the options of the caller.
         """
         first_error = None
         for options in self._attempts:
@@ -182,7 +182,7 @@ class Reader:
         return pieces
 
     def _in_units(self, piece):
-        """Converts a piece to the units of the model.
+        """Converts a piece of a recording to the units of the model.
 
         If the file does not state its units, the units of the first enrollment are assumed.
         """
@@ -197,7 +197,8 @@ class Reader:
         return recordings.convert(piece, self._contract.units)
 
     def values(self, path: Path) -> np.ndarray:
-        """Returns the longest piece of a file. `read_ahead` may already have read this piece."""
+        """Returns the longest piece of a file. If `read_ahead` has already read the piece, the file
+        is not read again."""
         values = self._ahead[path] if path in self._ahead else self.longest(path)
         if isinstance(values, ValueError):
             raise values
@@ -209,8 +210,8 @@ class Reader:
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the model does not accept a recording, or a recording is too poor to be
-                compared. The message names the file.
+            ValueError: If the model does not accept a recording, or if a recording is too poor to
+                be compared. The message names the file.
         """
         windows = self._windows(self.values(path))
         for window in windows:
@@ -221,8 +222,8 @@ class Reader:
 
     @property
     def rate_hz(self) -> float | None:
-        """Number of time steps per second, according to the model or to the first file that states
-        this number. None if neither the model nor a file states this number."""
+        """Number of time steps per second, from the model or from the first file that states its
+        rate. None if neither the model nor a file states the rate."""
         expected = self._contract and self._contract.rate_hz
         return self._file_rate_hz if expected is None else expected
 
@@ -230,7 +231,7 @@ class Reader:
         """Converts a duration in seconds to a number of time steps.
 
         Raises:
-            ValueError: If the rate is unknown, or `seconds` is shorter than a step.
+            ValueError: If the rate is unknown, or if `seconds` is shorter than a step.
         """
         if self.rate_hz is None:
             raise ValueError(
@@ -242,18 +243,19 @@ class Reader:
         steps = round(seconds * self.rate_hz)
         if steps < 1:
             raise ValueError(
-                f"{seconds:g} seconds are shorter than a step at {self.rate_hz:g} Hz. Give more "
-                "seconds."
+                f"{seconds:g} seconds are shorter than a time step, which lasts "
+                f"{1 / self.rate_hz:g} s at {self.rate_hz:g} Hz. Give more seconds."
             )
         return steps
 
     def duration(self, steps: int) -> str:
-        """Returns a duration as text, in seconds, or in time steps if the rate is unknown."""
+        """Returns a duration as text. The unit is seconds, or time steps if the rate is unknown."""
         return f"{steps:,} steps" if self.rate_hz is None else f"{steps / self.rate_hz:.3g} s"
 
     @property
     def unsaid(self) -> tuple[str, ...]:
-        """Sentences about rates and units that were not checked, because no file states them."""
+        """Sentences about rates and units that no file states, and that were therefore not
+        checked."""
         return tuple(self._unsaid)
 
     @property
@@ -275,8 +277,8 @@ class Reader:
         elif not recordings.is_same_rate(piece.rate_hz, expected):
             raise ValueError(
                 Message(
-                    "{path} has {rate:.6g} Hz, but the model takes {expected:g} Hz. Resample the "
-                    "file by {resample_hz}.",
+                    "{path} has {rate:.6g} Hz, but the model takes {expected:g} Hz. To resample "
+                    "the file, set {resample_hz}.",
                     path=piece.path,
                     rate=piece.rate_hz,
                     expected=expected,
@@ -292,8 +294,8 @@ class Reader:
             if NO_UNIT != expected and unit is not None and unit != expected:
                 raise ValueError(
                     f"{piece.path} states that the unit of channel {name!r} is {unit}, but the "
-                    f"model takes {expected}. Convert the values. If both are the same unit, write "
-                    f"{expected} in the file."
+                    f"model takes {expected}. Convert the values. If both texts mean the same "
+                    f"unit, write {expected} in the file."
                 )
         units = dict.fromkeys(self._contract.units)
         if None in piece.units and not {*units} <= UNITS_NOT_STATED:
@@ -351,8 +353,8 @@ class Enrolled(NamedTuple):
         refused: `{index: reason}` for each file with a refused recording. The reason names the
             file.
         recordings: Number of recordings of the person in the gallery.
-        repeated: `{index: first}` for each repeated file. `first` is the index of an earlier file
-            with the same recording, or None if the recording was already enrolled.
+        repeated: Dict from the index of each repeated file to the index of an earlier file with the
+            same recording. The value is None if the recording was already enrolled.
     """
 
     kept: list[int]
@@ -370,7 +372,7 @@ def enrolled(
         gallery: The gallery.
         person: Name of the person.
         paths: Paths of the files.
-        contents: Result of `sorted_out`.
+        contents: Tuple that `sorted_out` returned.
     """
     values, indices, refused = contents
     if not values:

@@ -84,10 +84,10 @@ class Gallery:
 
     A gallery stores templates, the embeddings of enrolled recordings. A gallery is a SQLite file or
     a database on a PostgreSQL server with the extension pgvector (extra `postgres`). For a gallery
-    in a file, all templates are read into memory, and each recording is compared with all of them.
-    On a server, an index finds the 200 templates nearest to a recording, and the recording is
-    compared only with the people who own these templates. The scores are exact for galleries in
-    files and for galleries on servers.
+    in a file, all templates are read into memory, and each recording is compared with all
+    templates. On a server, an index finds the 200 templates nearest to a recording, and the
+    recording is compared only with the people who own these templates. The scores are exact for
+    galleries in files and for galleries on servers.
 
     After a method has returned, its changes remain even if the process is killed. An interrupted
     call changes nothing. Several processes may use a gallery at the same time. A gallery contains
@@ -97,9 +97,9 @@ class Gallery:
     encrypt the disk of the server.
 
     For each observed recording, the gallery computes the distance to the nearest enrolled recording
-    of a person. The mean of these distances over the observed recordings is the score of the
-    recordings against this person (Abdelwahab2019, section 6). A smaller score means a better
-    match. Only `enroll` and `merge` add enrolled recordings.
+    of a person. The score of the person is the mean distance of all observed recordings
+    (Abdelwahab2019, section 6). A smaller score means a better match. Only `enroll` and `merge` add
+    enrolled recordings.
 
     Args:
         path: Path of the gallery's file, or the URL of a database,
@@ -111,18 +111,18 @@ class Gallery:
             `"keyring:NAME"`. The file contains the 32 bytes, raw or in base64. `"keyring:NAME"`
             selects the password that `keyring set keras-dml NAME` stored. To write a key file, run
             `(umask 077; openssl rand -base64 32 > family.key)`. Default: the value of the
-            environment variable KERAS_DML_GALLERY_KEY. If this variable is not set, nothing is
-            encrypted.
+            environment variable KERAS_DML_GALLERY_KEY. If the environment variable is not set,
+            nothing is encrypted.
         keys: Path of the file with one key per person. Only an encrypted gallery on a server needs
-            this file. Keep this file outside the server and its backups. If a person is removed,
-            the person's templates in the backups then become unreadable.
+            a file of keys. Keep the file of keys outside the server and its backups. If a person is
+            removed, the person's templates in the backups then become unreadable.
         tries: Object that limits rejected claims per person and client. If None, claims are not
-            counted. Use None only in experiments.
+            counted. Use `tries=None` only in experiments.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
-        ValueError: If the file is not a gallery or is damaged, the gallery has another model or
-            key, or `model` is missing for a new gallery.
+        ValueError: If the file is not a gallery or is damaged, if the gallery has another model or
+            key, or if `model` is missing for a new gallery.
         OSError: If the file or the server cannot be used.
 
     Example:
@@ -175,8 +175,8 @@ class Gallery:
         if model is None and not about:
             raise ValueError(
                 Message(
-                    "{path} names no model. Set {model} to the model that its people were enrolled "
-                    "with.",
+                    "The gallery {path} names no model. Set {model} to the model with which the "
+                    "people of the gallery were enrolled.",
                     path=self.path,
                 )
             )
@@ -190,8 +190,8 @@ class Gallery:
             if not enrolled and not marked:
                 raise ValueError(
                     f"Received the model {model.name!r}, but {self.path} was made for the model "
-                    f"{about['model']!r}. Nobody is enrolled in this gallery, so "
-                    f"{self._records.removal} and repeat this, or name another gallery."
+                    f"{about['model']!r}. Nobody is enrolled in this gallery. Either "
+                    f"{self._records.removal} and try again, or name another gallery."
                 )
             raise ValueError(
                 Message(
@@ -233,8 +233,8 @@ class Gallery:
     def provisional(self) -> dict[float, Threshold]:
         """Thresholds in the model card, `{false accept rate: threshold}`.
 
-        The gallery uses these thresholds until `calibrate` sets a threshold. The false accept rates
-        of these thresholds were measured on the people that the card describes. The rates are valid
+        The gallery uses the thresholds of the card until `calibrate` sets a threshold. The card's
+        false accept rates were measured on the people that the card describes. The rates are valid
         for similar people and recordings.
         """
         return provisional(self._model.card)
@@ -255,8 +255,8 @@ class Gallery:
         """Options with which the files of the first enrollment were read, `{name: value}`.
 
         The options `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` are arguments of
-        `keras_dml.recordings.read`. The other options are `resample` and `units`. The option
-        `units` contains the units of the files.
+        `keras_dml.recordings.read`. The dict may also contain the options `resample` and `units`.
+        The option `units` contains the units of the files.
         """
         return valid_options(self._records.about().get("reading"))
 
@@ -273,7 +273,8 @@ class Gallery:
         if options != valid_options(options):
             raise ValueError(
                 Message(
-                    "{options} is {value!r}, but it must hold valid values of {names}.",
+                    "{options} is {value!r}, but it must be a dictionary with valid values, and "
+                    "its keys must be among {names}.",
                     value=options,
                     names=", ".join(READING_OPTIONS),
                 )
@@ -304,10 +305,10 @@ class Gallery:
 
         The method refuses recordings that `unfit` reports. If thresholds were calibrated, the
         method also refuses outliers: recordings whose distance to every other recording of the
-        person exceeds the largest threshold. `verify` would reject such recordings. If the person
-        is already enrolled, a new recording must be near to an enrolled recording, or to another
-        new recording that is near to an enrolled recording. For a new person, the method enrolls
-        the largest group of recordings that are near to each other.
+        person exceeds the largest threshold. `verify` would reject an outlier. If the person is
+        already enrolled, the method accepts new recordings that are near to an enrolled recording.
+        The method also accepts new recordings that are near to an accepted recording. For a new
+        person, the method enrolls the largest group of recordings that are near to each other.
 
         A recording that is given twice or is already enrolled counts once. `Enrollment.repeated`
         and a `UserWarning` report repeated recordings. The method refuses a recording that is
@@ -324,7 +325,7 @@ class Gallery:
             for refusals.
 
         Raises:
-            ValueError: If the name is invalid, or `recordings` is empty.
+            ValueError: If the name is invalid, or if `recordings` is empty.
         """
         person = checked_name(person)
         recordings = self._as_list(recordings)
@@ -390,10 +391,9 @@ class Gallery:
     def remove(self, person: str) -> None:
         """Removes a person and everything that is stored about the person.
 
-        In a gallery file, no byte of the person's data remains. On a server, the rows with these
-        data are deleted. If the gallery is encrypted, the person's key is destroyed. `purge`
-        removes the deleted rows from the disk of the server, and names other places where the rows
-        may remain.
+        In a gallery file, no byte of the person's data remains. On a server, the rows of the person
+        are deleted. If the gallery is encrypted, the person's key is destroyed. `purge` removes the
+        deleted rows from the disk of the server, and names other places where the rows may remain.
 
         Args:
             person: Name of an enrolled person.
@@ -420,9 +420,9 @@ class Gallery:
         Raises:
             KeyError: If nobody with the name `person` is enrolled.
             TypeError: If `name` is not a string.
-            ValueError: If `name` is invalid, or another person has this name.
-            TimeoutError: If the person was renamed, but another process used the file. In this
-                case, the log of changes still contains the old name.
+            ValueError: If `name` is invalid, or if another person has this name.
+            TimeoutError: If the person was renamed, but the log of changes still contains the old
+                name because another process used the file.
         """
         name = checked_name(name, "name")
         person, _ = self._templates_of(person)
@@ -455,9 +455,10 @@ class Gallery:
         trained.
 
         Models that `keras_dml.training.train` made, and models of the zoo whose card has the entry
-        `quality`, contain a description of their training recordings. With these models, the
-        gallery refuses unfit recordings before it decides. With other models, the gallery refuses
-        only recordings that the model cannot take.
+        `quality`, contain a description of their training recordings. If a model describes its
+        training recordings, the gallery refuses unfit recordings before it decides. If a model does
+        not describe its training recordings, the gallery refuses only recordings that the model
+        cannot take.
 
         Args:
             recordings: One recording or a list of recordings.
@@ -482,20 +483,20 @@ class Gallery:
         """Decides whether recordings belong to a person.
 
         The result contains the score. Do not show the score to the client who makes the claim: an
-        attacker could use it to change a recording step by step until the gallery accepts the
-        recording.
+        attacker could use the score to change a recording step by step until the gallery accepts
+        the recording.
 
         Args:
             person: Name of the claimed person.
-            recordings: One recording, or several recordings from the same moment. The gallery makes
-                one decision for all of them.
+            recordings: One recording, or several recordings that were made at the same time. The
+                gallery makes one decision for all recordings.
             far: False accept rate that selects a calibrated threshold. Default: the smallest
                 calibrated rate.
-            threshold: Largest score that is accepted. If given, this value replaces the calibrated
+            threshold: Largest score that is accepted. If given, `threshold` replaces the calibrated
                 threshold.
             client: Name of the client that makes the claim, such as a device. The gallery counts
                 rejected claims per person and client, see `Tries`. An accepted claim resets the
-                count, unless the default threshold would reject the claim.
+                count if the default threshold would also accept the claim.
 
         Returns:
             A `Decision`.
@@ -503,8 +504,8 @@ class Gallery:
         Raises:
             TooManyTries: If the claim is made during the pause after rejected claims.
             KeyError: If nobody with this name is enrolled.
-            ValueError: If the model does not accept a recording, a recording is `unfit`, or no
-                threshold exists.
+            ValueError: If the model does not accept a recording, if a recording is `unfit`, or if
+                no threshold exists.
         """
         self._claims.check(person, client)  # this check comes first, because it is fast
         limit, used = self._limit(far, threshold)
@@ -528,31 +529,31 @@ class Gallery:
         threshold: float | None = None,
         client: str = "",
     ) -> Identification:
-        """Decides which person made recordings, or that a stranger made them.
+        """Decides which enrolled person made recordings, or whether a stranger made the recordings.
 
         If two people have equal scores, the gallery does not decide between them. If neither
         `calibrate` nor the model card has set a threshold, the gallery lists the nearest people
         without a decision.
 
         Args:
-            recordings: One recording, or several recordings from the same moment.
+            recordings: One recording, or several recordings that were made at the same time.
             top: Largest number of candidates in the result.
             far: False accept rate that selects a calibrated threshold, as in `verify`. The rate is
                 valid if only one person is enrolled. If n people are enrolled, a stranger is
                 accepted as one of them up to n times as often.
-            threshold: Largest score that is accepted. If given, this value replaces the calibrated
+            threshold: Largest score that is accepted. If given, `threshold` replaces the calibrated
                 threshold.
-            client: Name of the client, as in `verify`. If nobody is identified, the gallery counts
-                a failed call for the nearest person. Failed calls of `identify` are counted
-                separately from rejected claims and cause shorter pauses.
+            client: Name of the client, as in `verify`. If `identify` finds nobody, the gallery
+                counts a failed call of `identify` for the nearest person. Failed calls of
+                `identify` are counted separately from rejected claims and cause shorter pauses.
 
         Returns:
             An `Identification`.
 
         Raises:
             TooManyTries: If the call is made during the pause for the nearest person, see `Tries`.
-            ValueError: If nobody is enrolled, the model does not accept a recording, a recording is
-                `unfit`, or no threshold was calibrated for the rate `far`.
+            ValueError: If nobody is enrolled, if the model does not accept a recording, if a
+                recording is `unfit`, or if no threshold was calibrated for the rate `far`.
         """
         top = whole("top", top, minimum=1)
         asks = far is not None or threshold is not None
@@ -599,9 +600,9 @@ class Gallery:
     def _strictest(self, limit):
         """Returns the largest score at which an accepted claim resets the count of rejected claims.
 
-        The score is the threshold that decides by default, or `limit` if no such threshold
-        exists. If a looser threshold could reset the count, an attacker could choose this threshold
-        to avoid the pauses.
+        The returned score is the default threshold, or `limit` if the gallery has no default
+        threshold. If a looser threshold could reset the count, an attacker could choose this
+        threshold to avoid the pauses.
         """
         deciding = self.deciding
         return limit if deciding is None else deciding.value
@@ -621,8 +622,8 @@ class Gallery:
 
         A gallery stores embeddings, not recordings. The explanation therefore contains only moments
         of the observed recording, which is called `"probe"`. For a Wasserstein distance, half of
-        the distance is attributed to these moments. The score of several recordings is the mean of
-        their scores, so explain each recording separately.
+        the distance is attributed to the moments of the observed recording. The gallery averages
+        the scores of several recordings, so explain each recording separately.
 
         Args:
             person: Name of an enrolled person, such as `decision.person`.
@@ -635,7 +636,7 @@ class Gallery:
 
         Raises:
             KeyError: If nobody with this name is enrolled.
-            ValueError: If `recording` is not one recording, or the model does not accept it.
+            ValueError: If `recording` is not one recording, or if the model does not accept it.
         """
         recordings = self._as_list(recording)
         person, templates = self._templates_of(person)
@@ -663,24 +664,25 @@ class Gallery:
         """Sets the threshold that accepts at most a fraction `far` of false claims.
 
         The method compares every recording with every person. If the recording belongs to the
-        person, the comparison is a genuine claim. A genuine claim uses only the other recordings of
-        this person. A comparison with another person is a false claim. Use people with whom the
+        person, the comparison is a genuine claim. A genuine claim uses only the person's other
+        recordings. A comparison with another person is a false claim. Use people with whom the
         model was not trained. The people need not be enrolled, and this method does not enroll
         them. Give as many recordings per person as you will enroll. With more enrolled recordings,
         the nearest recording is closer, and the false accept rate rises. A recording that is given
         twice counts once. A recording that is given for two people is ignored.
 
-        If at least five people are given, but too few for `far`, the method uses the threshold for
-        `far` in the model card. The method then adapts this threshold to the mean and the standard
-        deviation of the scores of false claims. In about nine of ten such calibrations, the false
-        accept rate of other people is at most `far`.
+        If at least five people are given, but not enough people for `far`, the method uses the
+        threshold for `far` in the model card. The method then adapts the card's threshold to the
+        mean and the standard deviation of the scores of false claims. In about nine of ten
+        calibrations with an adapted threshold, the false accept rate of other people is at most
+        `far`.
 
         Args:
             recordings: List of recordings.
-            people: Person of each recording.
+            people: Name of the person who made each recording.
             far: False accept rate, above 0 and below 1.
-            sessions: Session of each recording, such as the day. For a genuine claim, a recording
-                is compared only with the person's recordings from other sessions, if there are any.
+            sessions: Session of each recording, such as the day. If a person has recordings from
+                several sessions, genuine claims compare only recordings from different sessions.
                 Default: a genuine claim is compared with all other recordings of the person.
             groups: Group of each person, `{person: group}`, such as an age group or a sensor. Not
                 all people need a group. If groups are given, the result contains the false accept
@@ -689,14 +691,15 @@ class Gallery:
                 see `keras_dml.evaluation.certificate`.
 
         Returns:
-            The threshold. The gallery also stores the threshold. The confidence intervals count
-            people, not recordings. A low rate therefore needs many people, and more recordings per
-            person do not help.
+            The threshold. The gallery also stores the threshold. The confidence intervals depend on
+            the number of people, not on the number of recordings. A low rate therefore needs many
+            people, and more recordings per person do not help.
 
         Raises:
-            ValueError: If there is only one person, no person has two recordings, `groups` names
-                none of the people, a recording is `unfit`, or there are too few people for `far`.
-                If there are too few people, the message states how many people are needed.
+            ValueError: If there is only one person, if no person has two recordings, if `groups`
+                names none of the people, if a recording is `unfit`, or if there are too few people
+                for `far`. If there are too few people, the message states how many people are
+                needed.
         """
         recordings, people = self._with_people(recordings, people)
         warn_of_trained(self._model.trained_on, people)
@@ -728,7 +731,7 @@ class Gallery:
             far: False accept rate of the threshold.
 
         Raises:
-            ValueError: If no threshold was calibrated for this rate.
+            ValueError: If no threshold was calibrated for the rate `far`.
         """
         thresholds = self.thresholds
         if far not in thresholds:
@@ -740,19 +743,20 @@ class Gallery:
     ) -> evaluation.Verification:
         """Measures the verification of new recordings against all enrolled people (EER, ROC, DET).
 
-        If a recording is nearest to an imposter recording that `reject` stored for a person, its
-        score against this person is set above all other scores.
+        `reject` stores imposter recordings for a person. If a new recording is nearest to an
+        imposter recording of a person, the score against this person is set above all other scores.
 
         Args:
             recordings: List of recordings.
-            people: Person of each recording. All claims by people who are not enrolled are false.
+            people: Name of the person who made each recording. All claims by people who are not
+                enrolled are false.
 
         Returns:
             A `keras_dml.evaluation.Verification`, with confidence intervals over people.
 
         Raises:
-            ValueError: If nobody is enrolled, nobody in `people` is enrolled, all claims are true,
-                or a recording is `unfit`.
+            ValueError: If nobody is enrolled, if nobody in `people` is enrolled, if all claims are
+                true, or if a recording is `unfit`.
         """
         recordings, people = self._with_people(recordings, people)
         templates = self._templates()
@@ -776,7 +780,7 @@ class Gallery:
         Args:
             person: Name of the claimed person.
             far: False match rate for which `calibrate_listening` was called. Default: the smallest
-                of these rates.
+                calibrated rate.
             client: Name of the client, as in `verify`. A claim that ends without a decision counts
                 as rejected.
 
@@ -786,8 +790,8 @@ class Gallery:
         Raises:
             TooManyTries: If the claim is made during the pause after rejected claims.
             KeyError: If nobody with this name is enrolled.
-            ValueError: If `calibrate_listening` was not called for this rate, or an earlier version
-                of the library set the decision threshold.
+            ValueError: If `calibrate_listening` was not called for the rate `far`, or an earlier
+                version of the library set the decision threshold.
         """
         boundaries = self.boundaries
         boundary = choose_boundary(boundaries, far)
@@ -810,25 +814,26 @@ class Gallery:
     ) -> Boundary:
         """Sets the threshold with which `listen` accepts at most a fraction `far` of false claims.
 
-        On average over new people, the false match rate is at most `far`, whenever the claim ends,
-        see `keras_dml.evaluation.promise`.
+        On average over new people, the false match rate is at most `far`. The limit `far` does not
+        depend on when the claim ends, see `keras_dml.evaluation.promise`.
 
         The rate is guaranteed if each claim consists of one recording, and this recording has at
         most as many windows as the shortest of `recordings`. The guarantee remains valid if an
         imposter repeats windows of the recording, leaves windows out or changes their order. The
         rate is not guaranteed if an imposter tries several recordings, changes a recording until it
-        is accepted, or uses a replayed or forged recording of the person. Each new recording is
-        another claim, so limit the number of claims.
+        is accepted, or uses a replayed or forged recording of the person. Each recording that an
+        imposter tries is another claim, so limit the number of claims.
 
-        The method compares the windows of every recording with every person. A genuine claim is
-        compared with the other recordings of the same person. A false claim is compared with all
-        recordings of another person. At least 1 / far - 2 people are needed.
+        The method compares the windows of every recording with every person. For a genuine claim,
+        the method compares a recording with the other recordings of the same person. For a false
+        claim, the method compares a recording with all recordings of another person. The method
+        needs at least `1 / far - 2` people.
 
         Args:
-            recordings: List of recordings. `listen` decides after at most as many windows as the
-                shortest of these recordings has. Give as many recordings per person as you will
-                enroll.
-            people: Person of each recording.
+            recordings: List of recordings. `listen` decides after at most n windows, where n is the
+                number of windows in the shortest recording. Give as many recordings per person as
+                you will enroll.
+            people: Name of the person who made each recording.
             far: False match rate, above 0 and below 1.
             window: Number of time steps per window. The first decision is possible after one
                 window. Default: the input length of the model, if this length is fixed.
@@ -839,9 +844,9 @@ class Gallery:
             the median time to a decision.
 
         Raises:
-            ValueError: If there is only one person, no person has two recordings, there are too few
-                people for `far`, a recording is `unfit` or shorter than a window, or the model does
-                not take recordings.
+            ValueError: If there is only one person, if no person has two recordings, if there are
+                too few people for `far`, if a recording is `unfit` or shorter than a window, or if
+                the model does not take recordings.
         """
         recordings, people = self._with_people(recordings, people)
         check_people(people)
@@ -885,8 +890,9 @@ class Gallery:
     def reject(self, person: str, recordings: ArrayLike | Recordings) -> None:
         """Stores imposter recordings for a person (hard negatives).
 
-        From then on, `verify` rejects a recording that is nearer to one of these recordings than to
-        the person's enrolled recordings. Recordings that are already stored are not stored again.
+        From then on, `verify` rejects a recording that is nearer to a stored imposter recording
+        than to the person's enrolled recordings. Recordings that are already stored are not stored
+        again.
 
         Args:
             person: Name of an enrolled person.
@@ -894,7 +900,7 @@ class Gallery:
 
         Raises:
             KeyError: If nobody with this name is enrolled.
-            ValueError: If the model does not accept a recording, a recording is `unfit`, or a
+            ValueError: If the model does not accept a recording, if a recording is `unfit`, or if a
                 recording is enrolled as this person.
         """
         person, templates = self._templates_of(person)
@@ -948,8 +954,9 @@ class Gallery:
             recordings: Id of a recording from `list_rejections`, or a list of ids.
 
         Raises:
-            KeyError: If nobody with this name is enrolled, or `reject` stored no recording with one
-                of the ids for this person. In this case, nothing is changed.
+            KeyError: If nobody with this name is enrolled, or if one of the ids does not belong to
+                a recording that `reject` stored for this person. After a KeyError, nothing is
+                changed.
             TimeoutError: If the recordings were removed, but the log of changes was not truncated
                 because another process used the file.
         """
@@ -969,8 +976,8 @@ class Gallery:
             recording: Id of the recording, from `Enrollment.ids` or `recordings`, or a list of ids.
 
         Raises:
-            KeyError: If nobody with this name is enrolled, or the person has no recording with one
-                of the ids.
+            KeyError: If nobody with this name is enrolled, or if the person has no recording with
+                one of the ids.
             TimeoutError: If the recording was removed, but the log of changes was not truncated
                 because another process used the file.
         """
@@ -1013,9 +1020,10 @@ class Gallery:
         """Adds the people of another gallery that has the same model.
 
         Recordings whose embeddings this gallery already contains are not added again. The
-        thresholds of this gallery do not change. A recording is left out with a `UserWarning` if it
-        is too far from the other recordings of the person, as in `enroll`. This check prevents
-        attackers from adding their own recordings to a person who is enrolled here.
+        thresholds of this gallery do not change. A recording that is too far from the person's
+        other recordings is left out with a `UserWarning`, as in `enroll`. Leaving out distant
+        recordings prevents attackers from adding their own recordings to a person who is enrolled
+        here.
 
         Args:
             other: The other gallery, which is not changed, or the path of a file that
@@ -1026,9 +1034,9 @@ class Gallery:
 
         Raises:
             TypeError: If `other` is neither a `Gallery` nor a path.
-            ValueError: If `other` has another model, the file is invalid, a recording is enrolled
-                as two people, or a recording is both enrolled as a person and stored as an imposter
-                of this person. In these cases, nothing is added.
+            ValueError: If `other` has another model, if the file is invalid, if a recording is
+                enrolled as two people, or if a recording is both enrolled as a person and stored as
+                an imposter of this person. After a ValueError, nothing is added.
         """
         if isinstance(other, Gallery):
             source, about = other.path, other._about
@@ -1074,7 +1082,7 @@ class Gallery:
         Args:
             source: Path of the other gallery, for the warning.
             rows: Rows of templates that this gallery does not contain yet.
-            people: Person of each template of the other gallery.
+            people: Name of the person of each template of the other gallery.
             enrolled: True for enrolled templates, False for templates that `reject` stored.
             z: Embeddings of the other gallery, shape `(count, ...)`.
         """
@@ -1133,7 +1141,7 @@ class Gallery:
         return recordings, checked_people(people, len(recordings))
 
     def _templates(self):
-        """Returns the `Templates` of all people. Reads the gallery again only after a change."""
+        """Returns the `Templates` of all people. Reads the gallery again only if it has changed."""
         changes = self._records.changes()
         if self._cached_templates is None or self._cached_changes != changes:
             self._cached_templates, self._cached_changes = self._read_templates(), changes
@@ -1223,8 +1231,8 @@ def _check_path(path, model):
     if model is None and not path.exists():
         raise ValueError(
             Message(
-                "{file} is a new gallery, and a new gallery needs a model. Set {model}, such as to "
-                "gait_qp_wl.",
+                "{file} is a new gallery, and a new gallery needs a model. Set {model}, for "
+                "example to gait_qp_wl.",
                 file=path,
             )
         )

@@ -35,8 +35,8 @@ class Heard:
         threshold: Largest score that is accepted. None before the first window is complete.
         steps: Number of time steps in all complete windows.
         seconds: Duration of all complete windows. None if the model does not state its rate.
-        denied: Whether the last window is nearer to an imposter recording that `reject` stored than
-            to the person's enrolled recordings.
+        denied: Whether an imposter recording is nearer to the last window than the person's
+            enrolled recordings are. `reject` stores imposter recordings.
         scale: Scale for `closeness`, as in `keras_dml.gallery.Decision`.
     """
 
@@ -89,10 +89,10 @@ class Listening:
     Repeating a window therefore does not help an imposter. `Gallery.calibrate_listening` states for
     which recordings the false match rate is guaranteed.
 
-    The object does not store the whole recording. It stores only the incomplete last window, the
-    sum of the scores and their minimum. The chunks that `add` receives may have any length. The
-    object cuts the recording into windows that do not overlap. The windows do not depend on where
-    the chunks begin and end. A decision is final. Later chunks are ignored.
+    The object does not store the whole recording. The object stores only the incomplete last
+    window, the sum of the scores and the smallest score. The chunks that `add` receives may have
+    any length. The object cuts the recording into windows that do not overlap. The windows do not
+    depend on where the chunks begin and end. A decision is final. Later chunks are ignored.
 
     Args:
         gallery: The gallery.
@@ -150,8 +150,8 @@ class Listening:
 
         Raises:
             TypeError: If `chunk` does not contain real numbers.
-            ValueError: If `chunk` has another shape or is not finite, or the model does not accept
-                a window. In this case, the chunk is ignored, and the next chunk may be added.
+            ValueError: If `chunk` has another shape or is not finite, or if the model does not
+                accept a window. The invalid chunk is ignored, and the next chunk may be added.
             KeyError: If the person was removed from the gallery after the claim began.
         """
         chunk = self._checked(chunk)
@@ -248,8 +248,8 @@ def checked_window(model: keras.Model, window: int | None) -> int:
             fixed input length.
 
     Raises:
-        ValueError: If the model takes recordings of any length and `window` is None, or the model
-            takes only recordings of another length.
+        ValueError: If `window` is None and the model takes recordings of any length, or if the
+            model does not take recordings of the length `window`.
     """
     model_inputs = signal_inputs(model)
     if not model_inputs.has_any_length:

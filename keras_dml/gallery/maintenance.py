@@ -1,4 +1,5 @@
-"""Functions that manage a gallery without loading its model. The model may even be lost.
+"""Functions that manage a gallery without loading its model. The functions also work if the model
+is lost.
 
 The functions list, rename and remove people, purge a gallery, and check that the gallery can decide
 on claims.
@@ -90,8 +91,8 @@ def rename(
         FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody with this name is enrolled.
         TypeError: If the new name is not a string.
-        ValueError: If the new name is invalid, another person has this name, or the file is not a
-            gallery or is damaged.
+        ValueError: If the new name is invalid, if another person has this name, or if the file is
+            not a gallery or is damaged.
         OSError: If the gallery cannot be used.
     """
     name = checked_name(name, "name")
@@ -157,9 +158,9 @@ def forget(
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        KeyError: If nobody with this name is enrolled, or the person has no recording with one of
-            the ids. In this case, nothing is removed.
-        ValueError: If `recordings` is empty, or the file is not a gallery or is damaged.
+        KeyError: If nobody with this name is enrolled, or if the person has no recording with one
+            of the ids. After a KeyError, nothing is removed.
+        ValueError: If `recordings` is empty, or if the file is not a gallery or is damaged.
         TimeoutError: If the recordings were removed, but the log of changes was not truncated
             because another process used the file.
         OSError: If the gallery cannot be used.
@@ -225,8 +226,8 @@ def remove_threshold(
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        ValueError: If no threshold was calibrated for this rate, or the file is not a gallery or is
-            damaged.
+        ValueError: If no threshold was calibrated for the rate `far`, or if the file is not a
+            gallery or is damaged.
         OSError: If the gallery cannot be used.
     """
     with _opened(path, key, keys) as records:
@@ -271,8 +272,9 @@ def check(
         far: False accept rate of the threshold that must exist. Default: the smallest rate.
         decides_by: `"threshold"` if a threshold of `verify` must exist, `"boundary"` if a threshold
             of `listen` must exist. If None, no threshold is checked.
-        client: Name of a client that will claim to be `person`. This client must not be in a pause
-            after rejected claims, see `Gallery.verify`. If None, no pause is checked.
+        client: Name of a client that will claim to be `person`. The client must not be in a pause
+            after rejected claims, see `Gallery.verify`. If None, the function does not check for a
+            pause.
         key: Key of an encrypted gallery, see `Gallery`.
         keys: Path of the file with the people's keys, see `Gallery`.
 
@@ -280,8 +282,8 @@ def check(
         FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody with this name is enrolled.
         TooManyTries: If the client must wait after rejected claims.
-        ValueError: If the threshold does not exist, or the file is not a gallery, is damaged or has
-            another key.
+        ValueError: If the threshold does not exist, if the file is not a gallery, or if the gallery
+            is damaged or has another key.
         OSError: If the gallery cannot be used.
     """
     with _opened(path, key, keys) as records:
@@ -340,7 +342,7 @@ def _opened(path, key, keys) -> Iterator[Records]:
 
 
 def describe(records: Records) -> GalleryInfo:
-    """Returns facts about the gallery that contains the records."""
+    """Returns facts about the gallery to which the records belong."""
     about = records.about()
     enrolled, marked, first = records.counts()
     return GalleryInfo(

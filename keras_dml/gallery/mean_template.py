@@ -17,19 +17,20 @@ class MeanTemplate:
 
     A mean template can replace all templates (stored embeddings) of a person to save memory.
     Recordings can be added to a mean template and removed from it, and two mean templates can be
-    merged. The results are exact and do not depend on the order of these operations. Mean templates
-    exist only for distances whose mean is an average of points that represent embeddings
+    merged. Adding, removing and merging give exact results in any order. Mean templates exist only
+    for distances whose mean is an average of points that represent embeddings
     (`Distance.has_mean`):
 
     - For the 2-Wasserstein distance, the points are quantile functions. The average of quantile
       functions is the barycenter.
     - For the log-Euclidean distance, the points are logarithms of matrices.
     - For the Euclidean and the cosine distance, the points are vectors. For the cosine distance,
-      these vectors have length 1.
+      the vectors have length 1.
 
-    Mean templates do not exist for other distances. The barycenter for the 1-Wasserstein distance
-    is a median. The mean for the affine-invariant distance (Fréchet or Karcher mean) is computed
-    iteratively. A recording cannot be removed exactly from these two means, so a gallery keeps all
+    Other distances, such as the 1-Wasserstein and the affine-invariant distance, have no mean
+    templates. The barycenter for the 1-Wasserstein distance is a median. The mean for the
+    affine-invariant distance (Fréchet or Karcher mean) is computed iteratively. A recording cannot
+    be removed exactly from a median or an iteratively computed mean, so a gallery keeps all
     templates.
 
     The distance to a mean template differs from the distance to the nearest template of the person.
@@ -74,8 +75,8 @@ class MeanTemplate:
             order = f" of order {distance.p}" if hasattr(distance, "p") else ""
             raise ValueError(
                 f"The distance {distance.name!r}{order} has no mean from which recordings can be "
-                "removed. Distances with such a mean are wasserstein of order 2, log_euclidean, "
-                "euclidean and cosine. For other distances keep all embeddings, as a gallery does."
+                "removed. Only wasserstein of order 2, log_euclidean, euclidean and cosine have "
+                "such a mean. For other distances, keep all embeddings, as a gallery does."
             )
         if not len(embeddings):
             raise ValueError("Received no embedding. A mean template needs at least one embedding.")

@@ -22,11 +22,11 @@ IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not
 
 
 class Index:
-    """Conversion of embeddings to vectors. A database compares these vectors to find similar
+    """Conversion of embeddings to vectors. A database compares the vectors to find similar
     embeddings.
 
-    If the neighbors of an embedding are sorted by the norms of differences between vectors, their
-    order is almost the same as if they were sorted by the distance between embeddings.
+    Sorting neighbors by the norm of the difference between vectors gives almost the same order as
+    sorting neighbors by the distance between embeddings.
 
     Args:
         distance: Distance of the embeddings.
@@ -59,8 +59,8 @@ class GalleryModel:
         model: The `keras.Model`.
         name: Name or path of the model.
         distance: Distance with which the model compares embeddings.
-        fingerprint: SHA-256 digest over the distance and the weights that compute embeddings and
-            distances. If the model has no weights, the fingerprint depends on the layers instead.
+        fingerprint: SHA-256 digest of the distance and of the weights that compute embeddings and
+            distances. If the model has no weights, the digest covers the layers instead of weights.
             Adding classes to a classifier does not change the fingerprint.
     """
 
@@ -85,7 +85,7 @@ class GalleryModel:
 
     @property
     def trained_on(self) -> pseudonyms.TrainedOn:
-        """People whose recordings trained a user's own model. Supports `name in trained_on`."""
+        """People on whose recordings a user trained the model. Supports `name in trained_on`."""
         card = self.card or {}
         return pseudonyms.TrainedOn(card.get("data", {}) if card.get("is_own") else {})
 

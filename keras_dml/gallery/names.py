@@ -28,8 +28,8 @@ def recording_id(embedding: bytes) -> str:
 def composed(person: Any) -> Any:
     """Returns a name in Unicode's composed form (NFC). Returns other objects unchanged.
 
-    A keyboard writes "é" as one character, but macOS writes it as two characters in the names of
-    folders. Both spellings must denote the same person.
+    A keyboard writes "é" as one character, but macOS writes "é" as two characters in the names of
+    folders. A name with either spelling of "é" must denote the same person.
     """
     return unicodedata.normalize("NFC", person) if isinstance(person, str) else person
 
@@ -81,7 +81,8 @@ def checked_name(person: str, argument: str = "person") -> str:
 
     Raises:
         TypeError: If `person` is not a string.
-        ValueError: If `person` is empty, too long or not printable, or begins or ends with a space.
+        ValueError: If `person` is empty or too long, if a character is not printable, or if
+            `person` begins or ends with a space.
     """
     if not isinstance(person, str):
         raise TypeError(
@@ -104,7 +105,7 @@ def checked_name(person: str, argument: str = "person") -> str:
     if person != person.strip():  # when printed, such a name looks like another name
         raise ValueError(
             Message(
-                "{argument} is {name!r}, but it must be a name without spaces at its ends.",
+                "{argument} is {name!r}, but a name must not begin or end with a space.",
                 argument=_messages.name(argument),
                 name=person,
             )

@@ -1,4 +1,5 @@
-"""Checks that only the owner may read the files of a gallery (POSIX). ssh also checks key files."""
+"""Checks that only the owner may read the files of a gallery (POSIX). ssh checks key files in the
+same way."""
 
 import os
 import warnings
@@ -22,8 +23,8 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
 
     Args:
         path: Path of the file, or an open file descriptor.
-        description: Name of the file in the error message. This name must not be the path if a user
-            may have given the key itself instead of a path.
+        description: Name of the file in the error message. `description` must not contain the path
+            if the user may have given a key instead of a path.
 
     Raises:
         NotPrivate: If users other than the owner may read or write the file.
@@ -32,7 +33,7 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
     if mode & OTHERS:
         raise NotPrivate(
             f"{description} has the mode {mode & 0o777:04o}, so users other than its owner can use "
-            "it. Run `chmod 600` on it, and make a new key if others may have read it."
+            "it. Run `chmod 600` on it, and make a new key if other users may have read this key."
         )
 
 

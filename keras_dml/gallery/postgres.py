@@ -1,8 +1,8 @@
 """Stores galleries on a PostgreSQL server, with an index of the extension pgvector.
 
 A database contains one gallery, in the schema `keras_dml`. The index (HNSW) contains vectors with
-16 bits per number. These vectors are not encrypted, even if the gallery has a key, because an index
-cannot work on encrypted vectors.
+16 bits per number. The vectors in the index are not encrypted, even if the gallery has a key,
+because an index cannot work on encrypted vectors.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from keras_dml.gallery.store import Run, check_password, hide_password
 
 @contextlib.contextmanager
 def _libraries_bound_to_their_own_symbols():
-    """Makes libraries that are loaded in the block prefer the symbols of their own dependencies.
+    """Makes libraries that the `with` block loads use the symbols of their own dependencies first.
 
     TensorFlow exports the functions of its copy of BoringSSL to the whole process. Without this
-    context manager, libpq would call these functions instead of the functions of OpenSSL, and the
-    first connection with TLS would cause a segmentation fault.
+    context manager, libpq would call the functions of BoringSSL instead of the functions of
+    OpenSSL, and the first connection with TLS would cause a segmentation fault.
     """
     if not hasattr(os, "RTLD_DEEPBIND"):  # only glibc shares symbols between libraries
         yield
@@ -135,12 +135,13 @@ class PostgresStore:
 
     Args:
         url: URL of the database, `postgresql://user:password@host:port/database`.
-        upgrade: Function that takes a `Run` and seals a gallery of an earlier release. The store
-            calls the function in the transaction that adds the missing tables to the gallery.
+        upgrade: Function that seals a gallery that an earlier release made. The argument of
+            `upgrade` is a `Run`. The store calls `upgrade` in the transaction that adds the missing
+            tables to the gallery.
 
     Raises:
-        ValueError: If `url` is not a valid URL, or the schema `keras_dml` of the database is not a
-            gallery.
+        ValueError: If `url` is not a valid URL, or if the schema `keras_dml` of the database is not
+            a gallery.
         OSError: If the server cannot be used.
     """
 
@@ -189,8 +190,9 @@ class PostgresStore:
             run("SELECT set_config('lock_timeout', %s, false)", (f"{WAIT_SECONDS}s",))
             if not run(FIND_NAMESPACE).fetchone():
                 with self._permitted(
-                    "it holds no gallery, and this role may not make one. Let its owner run "
-                    "`GRANT CREATE ON DATABASE NAME TO ROLE`, or use the role of its owner"
+                    "it holds no gallery, and this role may not create a gallery. Let the owner of "
+                    "the database run `GRANT CREATE ON DATABASE NAME TO ROLE`, or use the owner's "
+                    "role"
                 ):
                     for statement in SCHEMA:
                         run(statement)
@@ -198,7 +200,7 @@ class PostgresStore:
             self._check_kind(run)
             if not run(MAY_READ).fetchone()[0]:
                 raise PermissionError(
-                    f"{self.path} cannot be used: this role may not use its gallery. Let the role "
+                    f"{self.path} cannot be used: this role may not use the gallery. Let the role "
                     f"that made the gallery run `GRANT USAGE ON SCHEMA {NAMESPACE} TO ROLE` and "
                     f"`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {NAMESPACE} TO "
                     "ROLE`."
@@ -277,8 +279,8 @@ class PostgresStore:
             yield run
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, list[str]]:
-        """Returns an SQL condition that is true if a column has one of many texts, and the values
-        for its `?`."""
+        """Returns an SQL condition and the values for the `?` in the condition. The condition is
+        true if the text in a column is one of `values`."""
         return f"{column} = ANY(?)", list(values)
 
     def changes_by_others(self) -> int:
@@ -297,8 +299,8 @@ class PostgresStore:
         self._index = make_index()
         if self._index is None:
             raise ValueError(
-                "The index of a server needs `Distance.index_vectors`, which the distance of the "
-                "model does not have. Keep the people of this model in a gallery file."
+                "The distance of the model has no `Distance.index_vectors`, but the index of a "
+                "server needs this method. Keep the people of this model in a gallery file."
             )
         if self._index.numbers > MOST_NUMBERS:
             raise ValueError(
@@ -336,8 +338,8 @@ class PostgresStore:
             return sorted(names), self._number_of_people(run)
 
     def _number_of_people(self, run):
-        """Returns the number of people. Counts them again only after a change, because counting
-        takes 50 ms per million people."""
+        """Returns the number of people. Counts the people again only after a change, because
+        counting takes 50 ms per million people."""
         (changes,) = run("SELECT number FROM changes").fetchone()
         if self._people is None or self._people[0] != changes:
             self._people = changes, run("SELECT count(*) FROM people").fetchone()[0]
@@ -347,15 +349,15 @@ class PostgresStore:
         """Does nothing, because only `purge` removes deleted rows from a server."""
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the tables and the index so that no deleted rows remain in them. During this
-        time, other connections wait.
+        """Rewrites the tables and the index so that no deleted rows remain in them. Other
+        connections wait until the tables are rewritten.
 
         Returns:
             Sentences that name places where deleted rows may remain.
 
         Raises:
-            PermissionError: If the role does not own the tables. The server itself would only emit
-                a warning.
+            PermissionError: If the role does not own the tables. Without this check, the server
+                would only emit a warning.
         """
         with self._lock, self._explained():
             run = self._open_connection().execute
@@ -374,7 +376,7 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _explained(self, if_lost=UNKNOWN):
-        """Replaces errors of the driver by errors that name the gallery and a remedy."""
+        """Turns errors of the driver into errors that name the gallery and a remedy."""
         try:
             yield
         except psycopg.Error as error:
@@ -383,7 +385,8 @@ class PostgresStore:
 
 
 def _runner(connection):
-    """Returns a `Run` that executes statements with `?` for values on a connection."""
+    """Returns a `Run` that executes statements on a connection. `?` in a statement stands for a
+    value."""
     return lambda query, values=(): connection.execute(
         query.replace("?", "%s"), values, binary=True
     )
@@ -410,7 +413,7 @@ def places_of_deleted_rows(log_size: str, is_archived: bool, slots: int) -> tupl
     """Returns sentences that name where deleted rows may remain after `purge`.
 
     Args:
-        log_size: Setting `max_wal_size` of the server.
+        log_size: Value of the server's setting `max_wal_size`.
         is_archived: Whether the server archives its write-ahead log.
         slots: Number of replication slots.
     """
@@ -422,7 +425,7 @@ def places_of_deleted_rows(log_size: str, is_archived: bool, slots: int) -> tupl
         places.append("The archive of the write-ahead log, until the archive is deleted.")
     if slots:
         places.append(
-            f"The write-ahead log that is kept for {slots} replication slots, and their replicas."
+            f"The write-ahead log that is kept for {slots} replication slots, and its replicas."
         )
     places.append("Backups and snapshots of the server's disk that were made earlier.")
     return tuple(places)

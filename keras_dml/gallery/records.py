@@ -52,7 +52,7 @@ class Records:
         keys: Path of the file with the people's keys, for an encrypted gallery on a server.
 
     Raises:
-        ValueError: If `path` is not a gallery, or the gallery has another version, is damaged or
+        ValueError: If `path` is not a gallery, or if the gallery has another version, is damaged or
             has another key.
         OSError: If the gallery cannot be used.
     """
@@ -88,7 +88,7 @@ class Records:
             )
 
     def _seal_earlier(self, run):
-        """Seals a gallery that an earlier release made, in the transaction that adds new tables."""
+        """Seals a gallery of an earlier release. Runs in the transaction that adds new tables."""
         self._open_keys()
         self._unlock(run, path=self._given_path)
         if self._counter.seen():
@@ -100,7 +100,8 @@ class Records:
         if self._seals.has_key:
             warnings.warn(
                 f"{hide_password(self._given_path)} was made by an earlier release and is sealed "
-                "now. Later changes by other programs are detected. Earlier changes are not.",
+                "now. From now on, changes by other programs are detected. Earlier changes by "
+                "other programs are not detected.",
                 stacklevel=8,
             )
 
@@ -136,7 +137,7 @@ class Records:
         Args:
             about: Facts about the gallery, `{name: value}`.
             make_index: Function that returns the `Index` of the model's embeddings. A gallery on a
-                server needs this function.
+                server needs `make_index`.
 
         Returns:
             The rows of the table `about`, `{name: value}`.
@@ -176,7 +177,8 @@ class Records:
             self._counter = self._open_counter(mark)
 
     def _open_counter(self, mark):
-        """Returns the `Counter` of changes. The counter stores nothing if it has no file."""
+        """Returns the `Counter` of changes. Without a key file or file of keys, the counter stores
+        nothing."""
         if self._keys_file is not None:
             return Counter(self._keys_file, mark)
         if self._key.path is None:
@@ -195,8 +197,8 @@ class Records:
 
     @contextlib.contextmanager
     def _decrypting(self, path=None):
-        """Replaces a `DecryptionError` that the `with` block raises by a `ValueError` that names
-        the gallery."""
+        """Turns a `DecryptionError` from the `with` block into a `ValueError` that names the
+        gallery."""
         try:
             yield
         except encryption.DecryptionError as error:
@@ -205,8 +207,7 @@ class Records:
 
     @contextlib.contextmanager
     def _unchanged(self):
-        """Replaces a `SealError` that the `with` block raises by a `ValueError` that names the
-        gallery."""
+        """Turns a `SealError` from the `with` block into a `ValueError` that names the gallery."""
         try:
             yield
         except SealError as error:
@@ -219,7 +220,8 @@ class Records:
         """Checks that no other program has changed an encrypted gallery.
 
         Raises:
-            ValueError: If another program has changed the gallery, or the gallery is an older copy.
+            ValueError: If another program has changed the gallery, or if the gallery is an older
+                copy.
         """
         with self._store.reading() as run:
             number = self._check_rows(run)
@@ -267,14 +269,14 @@ class Records:
         return number
 
     def _check_number(self, number):
-        """Raises `ValueError` if the gallery file has fewer changes than the counter that is stored
-        outside this file."""
+        """Raises `ValueError` if the number of changes in the gallery file is below the counter
+        that is stored outside the file."""
         if number < self._counter.seen():
             raise ValueError(
                 Message(
-                    "{path} is an older copy of this gallery, with only {number} of {seen} "
-                    "changes. Restore the latest copy. If you restored a backup on purpose, use "
-                    "{accept_older()}.",
+                    "{path} is an older copy of this gallery, because it contains only {number} of "
+                    "the {seen} changes. Restore the latest copy. If you restored a backup on "
+                    "purpose, use {accept_older()}.",
                     path=self.path,
                     number=number,
                     seen=self._counter.seen(),
@@ -371,9 +373,9 @@ class Records:
     def _add_person(self, run, name):
         """Returns the number and the key of a person. Adds the person if the name is new.
 
-        The numbers of people are random. If these numbers were consecutive, a server could use a
-        number again after a crash. The file of keys may still contain a key under this number, from
-        an enrollment that was lost in the crash. The key would then belong to the wrong person.
+        The numbers of people are random. With consecutive numbers, a server could give the same
+        number to another person after a crash. The crash may undo an enrollment, but leave the
+        enrolled person's key in the file of keys. The key would then belong to the wrong person.
         """
         new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
         run(new, (_new_number(), name))
@@ -419,8 +421,8 @@ class Records:
             enrolled: True for enrolled recordings, False for recordings that `reject` stored.
 
         Returns:
-            The ids that match no recording of the person. If at least one id is returned, nothing
-            is removed.
+            The unknown ids, which match no recording of the person. If an id is unknown, nothing is
+            removed.
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
         with self._writing() as run:
@@ -553,10 +555,10 @@ class Records:
             people: Names of the people. Unknown names are ignored. Default: all people.
 
         Returns:
-            `(names, enrolled, embeddings)`. `names` contains the name of each template's person,
-            sorted. `enrolled` is True for enrolled templates. `embeddings` contains the templates
-            as float32 vectors, shape `(count, numbers)`. Templates of people whose key was
-            destroyed are left out.
+            `(names, enrolled, embeddings)`. `names` contains the name of the person of each
+            template, in sorted order. `enrolled` is True for enrolled templates. `embeddings`
+            contains the templates as float32 vectors, shape `(count, numbers)`. Templates of people
+            whose key was destroyed are left out.
         """
         condition, values = "TRUE", ()
         if people is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keras_dml.gallery.boundary import Boundary
 
 PROVISIONAL = "from the model's card"
-MOVED = "the card's, moved to these people"
+MOVED = "the card's, moved to these people"  # stored in galleries
 
 
 class Scale(NamedTuple):
@@ -22,8 +22,8 @@ class Scale(NamedTuple):
     distances.
 
     Attributes:
-        to_itself: Distance from a recording to itself. This distance gets the score 100.
-        to_others: Mean distance from a recording to another person. This distance gets the score 0.
+        to_itself: Distance from a recording to itself, which gets the score 100.
+        to_others: Mean distance from a recording to another person, which gets the score 0.
     """
 
     to_itself: float
@@ -66,9 +66,8 @@ class Enrollment:
         refused: `{index: reason}` for each refused recording.
         enrolled: Total number of the person's recordings in the gallery.
         ids: Ids of the recordings in `kept`, for `Gallery.forget`.
-        repeated: `{index: first}` for each repeated recording. `first` is the index of the first
-            recording that is equal to the repeated recording, or None if the recording was already
-            enrolled.
+        repeated: Dict from the index of each repeated recording to the index of the first recording
+            that is equal to it. The value is None if the recording was already enrolled.
     """
 
     person: str
@@ -104,11 +103,11 @@ class GalleryInfo:
     Attributes:
         path: Path of the file, or the URL without the password.
         model: Name or path of the model. None if nothing was written to the gallery yet.
-        fingerprint: SHA-256 digest over the weights and the distance of the model, see
+        fingerprint: SHA-256 digest of the weights and the distance of the model, see
             `model.GalleryModel`. None if nothing was written to the gallery yet.
-        created: Time when the gallery was created (ISO 8601, UTC). Earlier releases did not store
-            this time. For their galleries, `created` is the time when the first recording was
-            stored, or None if no recording is stored.
+        created: Time when the gallery was created (ISO 8601, UTC). If an earlier release made the
+            gallery, `created` is the time when the first recording was stored, or None if no
+            recording is stored.
         encrypted: Whether the embeddings are encrypted.
         people: Number of people.
         recordings: Number of enrolled recordings.
@@ -116,7 +115,8 @@ class GalleryInfo:
         reading: Options with which the files of the first enrollment were read, `{name: value}`.
         thresholds: Calibrated thresholds, `{false accept rate: Threshold}`.
         boundaries: Decision thresholds of `listen`, `{false match rate: Boundary}`.
-        provisional: Thresholds of the model card, which decide until `calibrate` sets a threshold.
+        provisional: Thresholds of the model card. The gallery uses the thresholds of the card until
+            `calibrate` sets a threshold.
     """
 
     path: str
@@ -162,8 +162,8 @@ class Threshold:
     Attributes:
         far: False accept rate for which the threshold was computed.
         value: Largest accepted distance.
-        far_ci95: 95 % confidence interval of the false accept rate that would be measured in other
-            groups with the same number of people, see `keras_dml.evaluation.certificate`.
+        far_ci95: 95 % confidence interval of the false accept rate in other groups with the same
+            number of people, see `keras_dml.evaluation.certificate`.
         tar: Fraction of genuine claims that are accepted (true accept rate).
         tar_ci95: 95 % confidence interval of `tar`.
         people: Number of calibration people.
@@ -174,8 +174,8 @@ class Threshold:
         method: Text that says how the threshold was computed: `MOVED`, `PROVISIONAL`, or the method
             of a `keras_dml.evaluation.Certificate`.
         groups: `GroupRate` of each group. Empty if no groups were given.
-        enrolled: Median number of recordings per calibration person. If more recordings per person
-            are enrolled, false claims are accepted more often.
+        enrolled: Median number of recordings per calibration person. If a gallery has more
+            recordings per person than `enrolled`, false claims are accepted more often.
     """
 
     far: float
@@ -204,7 +204,7 @@ class Threshold:
 
     @property
     def is_counted(self) -> bool:
-        """True if the rate was measured on enough people, and the card was not used."""
+        """True if the false accept rate was measured on enough people, without the model card."""
         return not self.extrapolated and self.method not in (MOVED, PROVISIONAL)
 
     @property
@@ -213,7 +213,7 @@ class Threshold:
         return self.method == PROVISIONAL
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns two estimates, the smallest and the largest, of how many people a false accept
+        """Returns the smallest and the largest estimate of the number of people that a false accept
         rate needs.
 
         Args:
@@ -229,7 +229,7 @@ class Threshold:
         """Returns an upper bound of the false positive identification rate (FPIR).
 
         FPIR is the fraction of strangers whom `identify` takes for an enrolled person. The bound is
-        `people * far`, or 1 if this product is larger.
+        `people * far`, or 1 if the product is larger.
 
         The false negative identification rate (FNIR) is the fraction of enrolled people who are not
         identified. FNIR has no useful upper bound. In one experiment with 30 enrolled people, the
@@ -262,11 +262,11 @@ class Decision:
         score: Distance from an observed recording to the nearest enrolled recording of the person,
             averaged over the observed recordings. A smaller score means a better match.
         threshold: Largest score that is accepted.
-        denied: Whether an observed recording is nearer to an imposter recording that `reject`
-            stored than to the person's enrolled recordings.
+        denied: Whether an imposter recording is nearer to an observed recording than the person's
+            enrolled recordings are. `reject` stores imposter recordings.
         far: False accept rate of the threshold. None if the caller set the threshold.
-        extrapolated: See `Threshold.extrapolated`.
-        provisional: See `Threshold.provisional`.
+        extrapolated: Whether the threshold is extrapolated, see `Threshold.extrapolated`.
+        provisional: Whether the threshold is from the model card, see `Threshold.provisional`.
         scale: Scale that converts `score` to `closeness`. None if the model card has no distances
             between different people.
     """
@@ -291,8 +291,8 @@ class Decision:
 
         Args:
             distances: Whether to state distances instead of scores from 0 to 100.
-            scores: Whether to state the score and, if `denied` is True, that an imposter is
-                nearest.
+            scores: Whether to state the score. If `denied` is True, the text then also states that
+                an imposter is nearest.
         """
         answer = f"{self.person} {'accepted' if self.accepted else 'rejected'}"
         limit = limit_in_words(self, distances)
@@ -321,17 +321,18 @@ class Identification:
         person: Name of the identified person. None if no person is near enough (a stranger), or if
             several people have equal scores.
         candidates: The people with the smallest scores, in ascending order of the scores.
-        threshold: Largest score with which a person is identified. None if no threshold exists. In
-            this case, the result contains candidates, but no decision.
+        threshold: Largest score with which a person is identified. None if no threshold exists.
+            Without a threshold, the result contains candidates, but no decision.
         people: Number of enrolled people.
-        fpir: Upper bound of the false positive identification rate for this number of people, see
-            `Threshold.among`. None if the bound is 1, or if `far` was extrapolated or is based on
-            the model card.
+        fpir: Upper bound of the false positive identification rate for the number of enrolled
+            people, see `Threshold.among`. None if the upper bound is 1, or if `far` was
+            extrapolated or comes from the model card.
         far: False accept rate of the threshold. None if the caller set the threshold.
-        extrapolated: See `Threshold.extrapolated`.
-        provisional: See `Threshold.provisional`.
-        tied: Names of the nearest people, if they have equal scores that are at most the threshold.
-            The gallery does not decide between these people. Otherwise empty.
+        extrapolated: Whether the threshold is extrapolated, see `Threshold.extrapolated`.
+        provisional: Whether the threshold is from the model card, see `Threshold.provisional`.
+        tied: Names of the nearest people if their scores are equal and at most the threshold. The
+            gallery does not decide between people with equal scores. In all other cases, `tied` is
+            empty.
         scale: Scale for `closeness`, as in `Decision`.
     """
 
@@ -403,8 +404,8 @@ def limit_in_words(answer: Any, distances: bool = False) -> str:
 
     Args:
         answer: A result such as a `Decision`, with the attributes `threshold`, `far`,
-            `extrapolated` and `provisional`. Unless `distances` is True, the result must also have
-            the attribute `scale`.
+            `extrapolated` and `provisional`. If `distances` is False, the result must also have the
+            attribute `scale`.
         distances: Whether to state distances instead of scores from 0 to 100.
     """
     if answer.threshold is None:

@@ -1,19 +1,20 @@
 """Seals the rows of a gallery to detect changes by other programs.
 
-If the gallery has a key, HKDF derives a second key from this key, and each seal is an HMAC-SHA256
-with the second key. The gallery then detects if somebody without the key changes, deletes,
-duplicates or swaps rows. If the gallery has no key, a seal is a checksum that only detects damage.
+If the gallery has a key, HKDF derives a seal key from the key of the gallery. Each seal is then an
+HMAC-SHA256 with the seal key. The gallery then detects if somebody without the key changes,
+deletes, duplicates or swaps rows. If the gallery has no key, a seal is a checksum that only detects
+damage.
 
 The seal of a person covers the person's number, name and templates (stored embeddings). Another
 seal, in the table `state`, covers the model, the thresholds, the number of changes and the sum of
-the seals of all people. The sum represents the set of people (MSet-Add-Hash of Clarke2003).
-Because of this sum, the rows of other people need not be read when one person changes.
+the seals of all people. The sum represents the set of people (MSet-Add-Hash of Clarke2003). If one
+person changes, the sum can be updated without reading the rows of other people.
 
-Seals do not cover the vectors in the index of a server and the counts of rejected claims. Seals do
+Seals cover neither the vectors in the index of a server nor the counts of rejected claims. Seals do
 not cover the keys of people either, because AES-GCM authenticates these keys.
 
-An older copy of a whole gallery has valid seals. To detect such a copy (rollback), a `Counter` also
-stores the number of changes outside the gallery.
+An older copy of a whole gallery has valid seals. To detect an older copy (rollback), a `Counter`
+also stores the number of changes outside the gallery.
 """
 
 import hmac
@@ -107,16 +108,20 @@ class Seals:
             The number of changes, 0 for a new gallery.
 
         Raises:
-            SealError: If another program has changed one of these values.
+            SealError: If another program has changed the model, a threshold or the number of
+                changes.
         """
         state = _state(run)
         if state is None:
             if self.has_key and _about(run):
-                raise SealError("its seal is missing")
+                raise SealError("the seal of the gallery is missing")
             return 0
         number, people, seal = state
         if not hmac.compare_digest(seal, self._seal_state(run, number, people)):
-            raise SealError("its model, a limit or its number of changes does not match the seal")
+            raise SealError(
+                "the seal of the gallery does not match the stored model, limits and number of "
+                "changes"
+            )
         return number
 
     def check_set(self, run: "Run") -> None:
@@ -131,7 +136,7 @@ class Seals:
         people = {number for (number,) in run("SELECT id FROM people").fetchall()}
         total = _bytes(0) if state is None else state[1]
         if people != seals.keys() or total != _bytes(_sum(seals.values())):
-            raise SealError("a person was deleted, added or restored")
+            raise SealError("a person of the gallery was deleted, added or restored")
 
     def check_everybody(self, run: "Run") -> None:
         """Checks the numbers, names and templates of all people, see `check_people`."""
@@ -174,7 +179,7 @@ class Seals:
         for person, name in people.items():
             seal = self._seal(person, name, rows[person])
             if seals[person] is None or not hmac.compare_digest(seals[person], seal):
-                raise SealError(f"the recordings of {name!r} do not match their seal")
+                raise SealError(f"the recordings of {name!r} do not match the seal of this person")
 
     def _seal_rows(self, run, person, name):
         return self._seal(person, name, run(TEMPLATES, (person,)).fetchall())
@@ -218,7 +223,7 @@ def _encoded(*values):
 def _state(run):
     rows = run("SELECT number, people, seal FROM state").fetchall()
     if len(rows) > 1:
-        raise SealError("its number of changes is stored twice")
+        raise SealError("the number of changes of the gallery is stored twice")
     return rows[0] if rows else None
 
 
@@ -235,7 +240,7 @@ class Counter:
     (rollback).
 
     The counter stores the largest number of changes that the gallery has had. For a gallery on a
-    server, this number is in the file with the people's keys. For a gallery in a file, this number
+    server, the counter is in the file with the people's keys. For a gallery in a file, the counter
     is in a file next to the key file. If the key comes from the environment, from a keyring or from
     bytes, no counter exists, and an older copy is not detected.
 

@@ -112,7 +112,7 @@ def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, ki
 
 
 def _later(schema, version):
-    """Returns statements that create the tables that files of an earlier version lack."""
+    """Returns SQL statements that create the tables missing in files of an earlier version."""
     tables = LATER.get(version, ())
     return [
         statement
@@ -122,7 +122,7 @@ def _later(schema, version):
 
 
 class SQLiteFile:
-    """A SQLite file with known tables. The file holds a gallery, keys or counters.
+    """SQLite file that contains the tables of a gallery, of keys or of counters.
 
     Args:
         path: Path of the file. If the file does not exist, it is created and is readable only by
@@ -130,9 +130,9 @@ class SQLiteFile:
         schema: Statements that create the tables.
         application: SQLite application id that marks this kind of file.
         kind: Name for this kind of file, used in error messages.
-        upgrade: Function for files of earlier versions. The function is called with a `Run` in the
-            transaction that adds the tables that such a file lacks. If None, files of earlier
-            versions are not changed.
+        upgrade: Function that upgrades files of earlier versions. The argument of `upgrade` is a
+            `Run`. The function runs in the transaction that adds the missing tables. If None, files
+            of earlier versions are not changed.
 
     Raises:
         ValueError: If the file is of another kind or version, or is damaged.
@@ -180,8 +180,8 @@ class SQLiteFile:
     def _create(self):
         """Creates an empty file that only its owner can read, if the file does not exist.
 
-        This method does not open an existing file. If this method opened and closed the file, the
-        locks that SQLite holds for other connections of this process would be released (POSIX).
+        This method does not open an existing file. Opening and closing the file would release the
+        locks that SQLite holds for other connections of this process (POSIX).
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +200,8 @@ class SQLiteFile:
         )
 
     def _identities(self, *suffixes):
-        """Returns `(device, inode)` of the files with these suffixes, or None for missing files."""
+        """Returns `(device, inode)` of the file with each suffix, or None if the file is
+        missing."""
         identities = []
         for suffix in suffixes:
             try:
@@ -213,8 +214,8 @@ class SQLiteFile:
     def _check_place(self, consequence):
         """Raises `OSError` if the files at the path are not the files that were opened.
 
-        Without this check, SQLite would continue to write to the opened files, and these changes
-        would be lost.
+        Without this check, SQLite would continue to write to files that are no longer at the path,
+        and the changes would be lost.
 
         Args:
             consequence: Sentence for the error message that states what happened to the current
@@ -223,9 +224,9 @@ class SQLiteFile:
         if self._identity is not None and self._identities(*FILES) != self._identity:
             raise OSError(
                 Message(
-                    "{path}, or a file next to it that ends in {suffixes}, was moved, removed or "
-                    "replaced while the {kind} was open. {consequence} Open the {kind} again, and "
-                    "replace a gallery only by {restore()}.",
+                    "While the {kind} was open, {path} or its file with the ending {suffixes} was "
+                    "moved, removed or replaced. {consequence} Open the {kind} again, and replace "
+                    "a gallery only by {restore()}.",
                     path=self.path,
                     suffixes=" or ".join(FILES[1:]),
                     kind=self._kind,
@@ -236,7 +237,7 @@ class SQLiteFile:
     def _finish_removals(self):
         """Truncates the log of changes, in which a killed process may have left deleted rows.
 
-        If another process reads the file at the same time, this method does not wait for it.
+        This method does not wait for other processes that read the file.
         """
         run = self._connection.execute
         with self._explained():
@@ -353,8 +354,7 @@ class SQLiteFile:
 
     @contextlib.contextmanager
     def _explained(self):
-        """Replaces errors of SQLite that the `with` block raises by errors that name the file and
-        what to do."""
+        """Turns SQLite errors from the `with` block into errors that name the file and a remedy."""
         try:
             yield
         except ERRORS as error:
@@ -403,8 +403,8 @@ class SQLiteStore(SQLiteFile):
         return self.writing()
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
-        """Returns an SQL condition that is true if a column has one of many texts, and the value
-        for its `?`."""
+        """Returns an SQL condition and the value for the `?` in the condition. The condition is
+        true if the text in a column is one of `values`."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def changes_by_others(self) -> int:

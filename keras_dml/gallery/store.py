@@ -29,9 +29,9 @@ class Store(Protocol):
     """A database with the tables of one gallery.
 
     A store opens transactions. The classes `records.Records`, `tries.Claims`, `seals.Seals` and
-    `encryption.Keys` execute SQL statements in these transactions. In a statement, `?` stands for a
-    value. The statements are the same for all stores. Each store creates these tables in its own
-    SQL dialect:
+    `encryption.Keys` execute SQL statements in the transactions of the store. In a statement, `?`
+    stands for a value. The statements are the same for all stores. Each store creates these tables
+    in its own SQL dialect:
 
     - `about (name, value)`: facts about the gallery as JSON.
     - `people (id, name)`: numbers and names of people. Deleting a person deletes the person's rows
@@ -44,17 +44,18 @@ class Store(Protocol):
     - `tries (person, client, identified, failures, failed)`: counts of rejected claims.
     - `seals (person, seal)` and `state (number, people, seal)`: see `seals.Seals`.
     - `keys (gallery, person, wrapped)`: see `encryption.Keys`. A database on a server does not have
-      this table, because the keys are in a separate file.
+      the table `keys`, because the people's keys are in a separate file.
 
     The constructor of a store takes `(path, upgrade)`. `path` is a path or URL. `upgrade` is a
-    function that takes a `Run` and seals a gallery of an earlier release. The store calls this
-    function in the transaction that adds the tables that such a gallery lacks.
+    function that seals a gallery that an earlier release made. The argument of `upgrade` is a
+    `Run`. The store calls `upgrade` in the transaction that adds the missing tables to the gallery.
 
     Attributes:
         path: Path of the file, or the URL without the password, for error messages.
-        is_server: True if the gallery may be too large for memory. In this case, `candidates` finds
-            the people whose templates are near to an embedding. The seals are checked without
-            reading the whole gallery. If the gallery is encrypted, its keys are in a separate file.
+        is_server: True if the gallery is on a server and may be too large for memory. On a server,
+            `candidates` finds the people whose templates are near to an embedding. The seals are
+            checked without reading the whole gallery. If the gallery is encrypted, its keys are in
+            a separate file.
         removal: Instruction for removing the whole store, for error messages.
     """
 
@@ -82,14 +83,14 @@ class Store(Protocol):
         ...
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, Any]:
-        """Returns an SQL condition that is true if a column has one of many texts, and the value
-        for its `?`."""
+        """Returns an SQL condition and the value for the `?` in the condition. The condition is
+        true if the text in a column is one of `values`."""
         ...
 
     def changes_by_others(self) -> int:
         """Returns a number that changes whenever another connection changes the tables.
 
-        A store that cannot detect such changes returns 0.
+        A store that cannot detect changes by other connections returns 0.
         """
         ...
 
@@ -122,12 +123,13 @@ class Store(Protocol):
 
         Returns:
             Names of the people whose templates are nearest in the index, and the number of all
-            people. None if the store has no index. In this case, all templates must be compared.
+            people. None if the store has no index. Without an index, all templates must be
+            compared.
         """
         ...
 
     def cut_log(self) -> None:
-        """Truncates the log of changes, which contains deleted rows, if the store can do so.
+        """Truncates the log of changes if the store can do so. The log contains deleted rows.
 
         Raises:
             TimeoutError: If another process uses the log.
@@ -145,7 +147,7 @@ class Store(Protocol):
 
 
 def is_url(path: Path) -> bool:
-    """Returns True if the path of a gallery is a URL, which means that the gallery is on a server.
+    """Returns True if the path of a gallery is a URL. A gallery with a URL is on a server.
 
     Raises:
         ValueError: If the path is a URL with an unknown scheme.
@@ -164,8 +166,8 @@ def open_store(path: Path, upgrade: Callable[[Run], None] | None) -> Store:
 
     Args:
         path: Path of a file, or URL of a database.
-        upgrade: Function for galleries of earlier releases, see `Store`. If None, a file of an
-            earlier release is not changed.
+        upgrade: Function for galleries of earlier releases, see `Store`. If None, the function does
+            not change a file of an earlier release.
 
     Raises:
         ImportError: If the driver of the URL's database is not installed.

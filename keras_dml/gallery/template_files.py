@@ -78,7 +78,9 @@ def read(path: Path) -> tuple[dict[str, Any], list[str], np.ndarray, np.ndarray]
     try:
         with zipfile.ZipFile(path) as file:
             if any(member.compress_type != zipfile.ZIP_STORED for member in file.infolist()):
-                raise ValueError("it is compressed, so its size after decompression is unknown")
+                raise ValueError(
+                    "the file is compressed, so its size after decompression is unknown"
+                )
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["header"][()]))
             arrays = [file[name] for name in ("people", "enrolled", "embeddings")]
@@ -101,18 +103,22 @@ _ERRORS = (
 
 def _check(about, people, enrolled, embeddings):
     if not isinstance(about, dict) or not {"model", "fingerprint"} <= about.keys():
-        raise ValueError("its header names no model")
+        raise ValueError("the header of the file names no model")
     if about.get("format") != FORMAT:
-        raise ValueError(f"its header names the format {about.get('format')!r}")
+        raise ValueError(
+            f"the header of the file names the format {about.get('format')!r}, but {FORMAT!r} is "
+            "expected"
+        )
     if about.get("version") != VERSION:
         raise ValueError(
-            f"it has version {about.get('version')!r}, but this release reads version {VERSION}"
+            f"the file has version {about.get('version')!r}, but this release reads version "
+            f"{VERSION}"
         )
     count = len(embeddings)
     kinds = (people.dtype.kind, enrolled.dtype, embeddings.dtype)
     if kinds != ("U", np.dtype(bool), np.dtype("<f4")):
-        raise ValueError("its arrays have other types")
+        raise ValueError("the arrays in the file do not have the data types of templates")
     if people.shape != (count,) or enrolled.shape != (count,) or embeddings.ndim < 2:
-        raise ValueError("its arrays have other shapes")
+        raise ValueError("the arrays in the file do not have the shapes of templates")
     if not np.isfinite(embeddings).all():
-        raise ValueError("an embedding holds NaN or infinity")
+        raise ValueError("an embedding in the file holds NaN or infinity")

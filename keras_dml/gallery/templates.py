@@ -74,7 +74,7 @@ class Templates:
         """Finds the people with the smallest scores.
 
         The result is exact. If the distance has lower bounds, people are compared in ascending
-        order of these bounds. The comparison ends as soon as the next bound exceeds each of the
+        order of their lower bounds. The comparison ends as soon as the next lower bound exceeds the
         `top` smallest scores so far.
 
         Args:
@@ -84,9 +84,9 @@ class Templates:
 
         Returns:
             `(candidates, tied)`. `candidates` contains `(name, score)` for the nearest people, in
-            ascending order of the scores. A score is infinite if a probe is nearer to an embedding
-            that `reject` stored for the person than to the person's enrolled embeddings. `tied`
-            contains the names of all people with the smallest score.
+            ascending order of the scores. A person's score is infinite if an imposter embedding is
+            nearer to a probe than the person's enrolled embeddings are. `reject` stores imposter
+            embeddings. `tied` contains the names of all people with the smallest score.
         """
         order, least = self._order(model, probes)
         scores = np.full(len(order), np.inf)
@@ -119,8 +119,8 @@ class Templates:
         return tuple(self.names[code] for code in np.flatnonzero(tied))
 
     def _sharing(self, model, probes, person):
-        """Finds the embedding of a person that is nearest to each probe. Returns the codes of
-        people for whom all these embeddings are enrolled."""
+        """Finds the embeddings of one person that are nearest to the probes. Returns the codes of
+        all people for whom the same embeddings are enrolled."""
         enrolled = self.enrolled_of(person)
         matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
         owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
@@ -130,8 +130,8 @@ class Templates:
         return set.intersection(*(owners[row] for row in nearest))
 
     def _order(self, model, probes):
-        """Returns the codes of people, sorted by lower bounds of the people's scores, and these
-        bounds."""
+        """Returns the codes of people, sorted by a lower bound of each person's score. Also returns
+        the lower bounds."""
         bounds = self._bounds(model.distance) if len(self.names) > FIRST else None
         if bounds is None:
             return np.arange(len(self.names)), np.full(len(self.names), -np.inf)
@@ -158,9 +158,9 @@ class Templates:
             names: Names of the people.
 
         Returns:
-            `(scores, denied)`, both of shape `(names,)`. `denied` is True if a probe is nearer to
-            an embedding that `reject` stored for the person than to the person's enrolled
-            embeddings.
+            `(scores, denied)`, two arrays of shape `(names,)`. `denied` is True for a person if an
+            imposter embedding is nearer to a probe than the person's enrolled embeddings are.
+            `reject` stores imposter embeddings.
         """
         if tuple(names) == self.names:
             rows, starts = self._enrolled_rows, self._starts

@@ -6,9 +6,9 @@ is slow if the attacker sees no scores and has to wait longer after each rejecte
 database of the gallery stores the counts of rejected claims. All processes therefore share the
 counts, and a restart does not reset them.
 
-Strangers whom `identify` rejects are counted separately, for the nearest person, and cause only
-short pauses. A stranger who passes a camera at a door makes no claim, and must not lock out the
-person whom the stranger resembles.
+If `identify` rejects a stranger, the rejection is counted for the nearest person. Rejections by
+`identify` are counted separately from claims, and cause only short pauses. A stranger who passes a
+camera at a door makes no claim, and must not lock out the person whom the stranger resembles.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Tries:
     """Limit on rejected claims, and lengths of the pauses after rejected claims.
 
     Attributes:
-        free: Number of rejected claims per person and client that cause no pause.
+        free: Number of rejected claims without a pause, per person and client.
         pause: Length of the first pause, in seconds. Each further rejected claim doubles the pause.
-        longest: Length of the longest pause after claims, in seconds. Counts are deleted if no
-            claim is rejected for 24 times this length.
+        longest: Length of the longest pause after claims, in seconds. Counts of rejected claims are
+            deleted if no claim is rejected during 24 times `longest`.
         longest_identified: Length of the longest pause after failed identifications, in seconds.
     """
 
@@ -112,7 +112,7 @@ class Claims:
         self._store, self._tries = store, tries
 
     def check(self, person: str, client: str) -> None:
-        """Raises `TooManyTries` if a client must wait before it may claim again to be a person.
+        """Raises `TooManyTries` if a client must wait before its next claim to be a person.
 
         Args:
             person: Name of the claimed person.
@@ -143,7 +143,7 @@ class Claims:
             identified: True for an identification, False for a claim.
 
         Raises:
-            TooManyTries: If the claim is made during a pause. In this case, the claim is not
+            TooManyTries: If the claim is made during a pause. A claim during a pause is not
                 counted.
         """
         if self._tries is None:
@@ -171,7 +171,7 @@ class Claims:
             run(update, (failures + 1, now, number, client, int(identified)))
 
     def accept(self, person: str, client: str, identified: bool = False) -> None:
-        """Resets the count of rejected claims in which a client claimed to be a person.
+        """Resets the count of rejected claims for a person and a client.
 
         Args:
             person: Name of the person.

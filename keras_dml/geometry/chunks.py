@@ -58,7 +58,7 @@ def map_rows(
             `(rows, ...)`.
         rows: Number of rows in each block.
         x: Tensor, shape `(n, ...)`.
-        *arguments: Additional arguments. They are passed whole to `function` with every block.
+        *arguments: Additional tensors. Every call of `function` receives all rows of these tensors.
     """
     # `remat` computes gradients only for arguments, so the function must not capture tensors.
     rematerialized = keras.remat(function)

@@ -57,19 +57,19 @@ def balanced(
     spread: Tensor,
     counts: Tensor,
 ) -> Tensor:
-    """Computes scores of classes if some classes were added after the similarity was trained.
+    """Computes scores of all classes when some of the classes were added after training.
 
     A learned similarity is trained on the old classes and almost never prefers an added class.
-    Therefore, the nearest class mean decides between old and added classes, and among added
-    classes. The score of an added class c is
+    Therefore, the distances to class means decide between an old and an added class, and between
+    two added classes. The score of an added class c is
 
         max_o S(z, o) + (min_o D(z, o) - D(z, c)) / 2,   D(z, j) = |W'(z - j)|^2 - spread / count_j
 
     In this formula, the maximum and the minimum are taken over all old classes o. The score of c
     exceeds all similarities of old classes exactly if the mean of c is nearer than the means of all
     old classes. If a class mean is computed from few examples, other examples of the class are
-    farther from the mean. On average, their squared distances are larger by `spread / count`, so D
-    subtracts this term. If no old classes exist, the score is -D / 2.
+    farther from the mean. On average, the squared distances of the other examples are larger by
+    `spread / count`, so D subtracts `spread / count`. If no old classes exist, the score is -D / 2.
 
     Args:
         similarities: Learned similarities S, shape `(batch, classes)`.
@@ -82,7 +82,7 @@ def balanced(
             value 0 means that the number is unknown. An unknown number is treated as infinite.
 
     Returns:
-        Scores, shape `(batch, classes)`. The scores of old classes are their similarities.
+        Scores, shape `(batch, classes)`. The score of an old class is the similarity of the class.
     """
     distances = vector.squared_euclidean(
         ops.matmul(z, whitening), ops.matmul(prototypes, whitening)

@@ -2,8 +2,8 @@
 the concatenated vectors (Monteiro2020) or their absolute difference (Koch2015).
 
 The first layer computes a sum, `W [x; y] = V x + U y`, so concatenated pairs are never stored. With
-`a = V x` and `b = U y`, the rectified sum is `max(a + b, 0) = max(a, -b) + b`. Only the maximum is
-computed for each pair. All other terms are computed once per vector.
+`a = V x` and `b = U y`, the rectified sum is `max(a + b, 0) = max(a, -b) + b`. For each pair, only
+the term `max(a, -b)` is computed. All other terms are computed once per vector.
 """
 
 import functools
@@ -30,7 +30,8 @@ class Perceptron(NamedTuple):
 
     Attributes:
         kernels: Kernels of the layers, shapes `(2 features, h_1)`, `(h_1, h_2)`, ..., `(h_l, 1)`.
-            For absolute differences, the first shape is `(features, h_1)`.
+            If the perceptron takes absolute differences, the first kernel has shape
+            `(features, h_1)`.
         biases: Biases of the layers, shapes `(h_1,)`, ..., `(1,)`.
         slope: Slope of the leaky rectifier below 0, in [0, 1].
     """
@@ -75,8 +76,8 @@ def compiled(
 
 @functools.cache
 def _compiled(similarity, slope, shapes, fused):
-    """Compiles a similarity once for each architecture of the perceptron. A function that
-    TensorFlow compiled accepts any number of rows, but only one architecture."""
+    """Compiles a similarity once for each architecture of the perceptron. A function compiled by
+    TensorFlow accepts any number of rows, but only perceptrons with the same architecture."""
     layers = len(shapes) // 2
 
     def function(x, y, *weights):
@@ -189,8 +190,8 @@ def _scores_of_maxima(left, right, rest, drop, block):
 
 
 def _scores_of_sums(left, right, rest, drop, block):
-    """Computes the same scores as `_scores_of_maxima`, but with dropout. Dropout requires the sums
-    of all pairs."""
+    """Computes the same scores as `_scores_of_maxima`, but with dropout. For dropout, the function
+    must store the sum of `left` and `right` for every pair."""
     return _outputs(_leaky(left[None] + right[:, None], rest.slope), rest, drop, block)
 
 
@@ -205,9 +206,9 @@ def _outputs(units, rest, drop, block):
 
 
 def _in_blocks(scores, y, arguments, width, max_bytes):
-    """Calls `scores(rows of y, block, *arguments)` for each block of rows of `y`. A call returns
-    scores of shape `(rows, n)`, and the function returns all scores, shape `(n, m)`. The backward
-    pass recomputes each block."""
+    """Calls `scores(rows of y, block, *arguments)` for each block of rows of `y`. Each call of
+    `scores` returns a tensor of shape `(rows, n)`. `_in_blocks` joins these tensors to one tensor
+    of shape `(n, m)`. The backward pass recomputes each block."""
     x = arguments[0]
     rows = None
     if max_bytes is not None:
@@ -230,7 +231,8 @@ def _values(weights):
     """Returns the values of variables.
 
     The values are needed because TensorFlow does not accept variables in a custom gradient. In
-    addition, a loop with variables is stateful, so it runs even if its result is not used.
+    addition, TensorFlow runs every loop that contains variables, even if the result of the loop is
+    not used.
     """
     return [weight[...] for weight in weights]
 

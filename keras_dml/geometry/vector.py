@@ -44,12 +44,13 @@ def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes all squared Euclidean distances. The distance between equal rows is exactly 0.
 
     If `x` has one row, or if all differences need at most 1 MiB, the distances are computed from
-    differences, with machine precision. Otherwise, the mean of the rows of `x` is subtracted from
-    `x` and `y`, and the distances are computed from inner products. The computation from inner
-    products is twenty times as fast, but less accurate. In float32, the error of a squared distance
-    is then about `1e-6 (|x|^2 + |y|^2)`. Squared distances below this error count as 0. Therefore,
-    two vectors count as equal if they are closer to each other than a thousandth of their distance
-    from the mean. In float64, this fraction is 6e-8 instead of a thousandth.
+    differences, with machine precision. For larger sets, the function subtracts the mean of the
+    rows of `x` from `x` and `y`, and computes the distances from inner products. The computation
+    from inner products is twenty times as fast, but less accurate. In float32, the error of a
+    squared distance from inner products is about `1e-6 (|x|^2 + |y|^2)`. A squared distance that is
+    smaller than its error is set to 0. So the result is 0 if the distance between two vectors is
+    less than a small fraction of the vectors' distance from the mean. The fraction is a thousandth
+    in float32, and 6e-8 in float64.
 
     Args:
         x: Vectors, shape `(n, features)`.

@@ -18,8 +18,8 @@ def normalized(weights: ArrayLike | None, count: int, what: str) -> np.ndarray:
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If the number of weights is not `count`, a weight is negative or NaN, or the sum
-            of the weights is 0 or infinite.
+        ValueError: If the number of weights is not `count`, if a weight is negative or NaN, or if
+            the sum of the weights is 0 or infinite.
     """
     if weights is None:
         return np.full(count, 1 / count)
@@ -36,12 +36,12 @@ def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Ten
     Args:
         weights: Non-negative weights, shape `(..., count)`. None means equal weights. A compiled
             step cannot check the values of weights, so the result is NaN if weights are invalid.
-        like: Tensor with shape `(..., count)`. The result has the dtype of this tensor.
+        like: Tensor with shape `(..., count)`. The result has the dtype of `like`.
         what: Plural noun for the weighted objects, for the error message.
 
     Raises:
-        TypeError, ValueError: If `normalized` does not accept the weights, or the leading axes do
-            not broadcast.
+        TypeError, ValueError: If `normalized` does not accept the weights, or if the leading axes
+            do not broadcast.
     """
     if weights is None:
         weights = ops.ones_like(like)
@@ -54,7 +54,9 @@ def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Ten
         None in pair or pair[0] == pair[1] or (pair[0] == 1 and i) for i, pair in enumerate(pairs)
     )
     if not fits:
-        raise ValueError(_message(count, what, f"shape {shape} for {what} of shape {expected}"))
+        raise ValueError(
+            _message(count, what, (f"weights of shape {shape} for {what} of shape {expected}"))
+        )
     values = concrete(weights)
     if values is not None:
         totals = values.sum(axis=-1)

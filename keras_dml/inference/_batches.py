@@ -45,8 +45,9 @@ def batches(
         batch_size: Largest number of rows per batch.
 
     Returns:
-        `batches`, a list with an array of indices of `signals` for each batch. `padded`, which is
-        False if all recordings in a batch have equal lengths, so that they need no padding.
+        `batches` is a list with one array per batch. The array contains the indices of the batch's
+        recordings in `signals`. `padded` is False if all recordings in each batch have equal
+        lengths, so that no batch needs padding.
     """
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
@@ -74,7 +75,7 @@ def padded(
 
 def padded_length(length: int) -> int:
     """Rounds a length up to one of a few allowed lengths, so that the backend compiles the model
-    for few shapes only.
+    for only a few shapes.
     """
     step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
     return -(-int(length) // step) * step

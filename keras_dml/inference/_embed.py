@@ -26,12 +26,12 @@ def embed(
     without padding. If the two embeddings differ, only recordings of equal length share a batch.
     Recordings are never cut.
 
-    The function checks recordings against the input contract of the model, which is stored in a
-    layer `InputContract` or on the model card in the zoo.
+    The function checks recordings against the input contract of the model. The contract is stored
+    in a layer `InputContract` or on the model card in the zoo.
 
-    Several threads may call the function at the same time. The function hangs in a process that was
-    forked after the backend had run, as all calls of TensorFlow and JAX do. Therefore start worker
-    processes with `multiprocessing.get_context("spawn")`.
+    Several threads may call the function at the same time. Like all calls of TensorFlow and JAX,
+    the function hangs in a process that was forked after the backend had run. Therefore start
+    worker processes with `multiprocessing.get_context("spawn")`.
 
     Args:
         model: A `keras.Model`, or the name or path of a saved model (`keras_dml.zoo.load`). If the
@@ -50,15 +50,15 @@ def embed(
         Embeddings in the order of the recordings, a NumPy array of shape `(recordings, ...)`.
 
     Raises:
-        TypeError: If `model` is not a model, `batch_size` is not an integer, or a recording does
-            not hold real numbers (for example masked, complex or text arrays).
-        ValueError: If `recordings` is empty, a recording is invalid, `rate_hz` differs from the
-            rate of the model, or an embedding is not finite. A recording is invalid if it is empty,
-            does not have shape `(time, channels)` or has a wrong number of channels. A recording is
-            also invalid if the model or its contract does not allow its length, if it ends in
-            padding and the contract forbids padding, or if it holds NaN or infinity (in float32). A
-            matrix is invalid if it is not symmetric. An image is invalid if it has a wrong size or
-            values outside [0, 1]. The message contains the index of the recording.
+        TypeError: If `model` is not a model, if `batch_size` is not an integer, or if a recording
+            does not hold real numbers (for example masked, complex or text arrays).
+        ValueError: If `recordings` is empty, if a recording is invalid, if `rate_hz` differs from
+            the rate of the model, or if an embedding is not finite. A recording is invalid if it is
+            empty, does not have shape `(time, channels)` or has a wrong number of channels. A
+            recording is also invalid if the model or its contract does not allow its length, if it
+            ends in padding and the contract forbids padding, or if it holds NaN or infinity (in
+            float32). A matrix is invalid if it is not symmetric. An image is invalid if it has a
+            wrong size or values outside [0, 1]. The message contains the index of the recording.
 
     Warns:
         UserWarning: If the magnitude of most recordings is outside the range that the contract
@@ -89,7 +89,7 @@ def _check_finite(embeddings, rows, signals):
         signal = signals[first]
         raise ValueError(
             f"The embedding of recording {rows[first]} is not finite, although the recording is "
-            f"finite, with shape {signal.shape} and values from {signal.min():.3g} to "
-            f"{signal.max():.3g}. The recording may be too short for the model or in a wrong unit. "
-            "The model card lists allowed lengths and units."
+            f"finite. The recording has shape {signal.shape} and values from {signal.min():.3g} to "
+            f"{signal.max():.3g}. It may be too short for the model or in a wrong unit. The model "
+            "card lists the allowed lengths and units."
         )

@@ -45,11 +45,11 @@ class BiMap(Head, MatrixLayer):
     forward pass could compute the kernel from an unconstrained matrix, and the layer would learn
     equally well. In `tests/bench/bimap.py`, a training step with an unconstrained matrix takes 0.97
     times as long as a training step with the constraint. After 1,000 training steps, no entry of
-    W'W differs from the identity matrix by more than 2e-6, with or without the constraint. But with
-    an unconstrained matrix, every device would need an eigendecomposition to compute the kernel.
-    Weight decay does not shrink the kernel, because the projection restores the length of the
-    kernel's columns. Weight decay only makes the optimizer's steps longer, by the factor 1 / (1 -
-    learning rate x decay). If the optimizer has `use_ema=True`, the kernel after `fit` is an
+    W'W differs from the identity matrix by more than 2e-6, with or without the constraint. However,
+    every device would need an eigendecomposition to compute the kernel from an unconstrained
+    matrix. Weight decay does not shrink the kernel, because the projection restores the length of
+    the kernel's columns. Weight decay only makes the optimizer's steps longer, by the factor 1 / (1
+    - learning rate x decay). If the optimizer has `use_ema=True`, the kernel after `fit` is an
     average (EMA) of kernels, and the columns of this average are not orthonormal. Project the
     averaged kernel by `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
 
@@ -58,7 +58,7 @@ class BiMap(Head, MatrixLayer):
 
     Raises:
         ValueError: If `units` is not a positive integer or exceeds the size of the input matrices,
-            or the matrices are not square.
+            or if the matrices are not square.
 
     Example:
         >>> layer = BiMap(1)

@@ -55,8 +55,8 @@ class CanonicalPose(keras.layers.Layer):
         channels = input_shape[-1]
         if len(input_shape) != 3 or channels is None or channels % 3 or channels < 3 * needed:
             raise ValueError(
-                "CanonicalPose needs x, y, z of each joint, shape (batch, time, 3 joints) with at "
-                f"least {needed} joints. Received shape {tuple(input_shape)}."
+                "CanonicalPose needs x, y and z of each joint, shape (batch, time, 3 * joints), "
+                f"with at least {needed} joints. Received shape {tuple(input_shape)}."
             )
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:

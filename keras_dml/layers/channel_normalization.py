@@ -39,8 +39,8 @@ class ChannelNormalization(keras.layers.Layer):
                 channels)`.
 
         Raises:
-            ValueError: If `recordings` is empty or holds no steps, or a recording has a wrong shape
-                or holds NaN or infinity.
+            ValueError: If `recordings` is empty or holds no steps, or if a recording has a wrong
+                shape or holds NaN or infinity.
         """
         recordings = [np.asarray(recording, np.float64) for recording in recordings]
         _check(recordings, self.mean.shape[0] if self.built else None)
@@ -65,9 +65,9 @@ def _check(recordings, channels):
     for i, recording in enumerate(recordings):
         if recording.ndim != 2 or recording.shape[1] != (channels or recordings[0].shape[1]):
             raise ValueError(
-                f"Recording {i} must have shape (time, {channels or 'channels'}), with equal "
-                f"numbers of channels. Received shape {recording.shape}. Pass a single recording "
-                "as a list of one."
+                f"Recording {i} must have shape (time, {channels or 'channels'}), and all "
+                "recordings must have the same number of channels. Received shape "
+                f"{recording.shape}. Pass a single recording as a list with one element."
             )
         if not np.isfinite(recording).all():
             raise ValueError(f"Recording {i} holds NaN or infinity. Repair it or leave it out.")

@@ -38,12 +38,13 @@ class ClassPotatoes(MatrixLayer):
         classes: Number of classes. Labels are 0 to `classes - 1`.
         update_rate: Weight of a new matrix in the statistics, from 0 to 1 (beta_delta in Kim2020).
             The default, as in the paper, is 1 divided by the number of matrices so far, including
-            the matrices of the calibration. With the default, the statistics converge. Values from
-            0.01 to 0.05 let the statistics follow a network that changes during training.
+            the matrices of the calibration. With the default rate, the statistics converge as
+            matrices are added. Values from 0.01 to 0.05 let the statistics follow a network that
+            changes during training.
 
     Raises:
-        ValueError: If `classes` is not a positive integer, `update_rate` is not between 0 and 1, or
-            the matrices are not square.
+        ValueError: If `classes` is not a positive integer, if `update_rate` is not between 0 and 1,
+            or if the matrices are not square.
 
     Example:
         >>> layer = ClassPotatoes(classes=1)
@@ -86,8 +87,8 @@ class ClassPotatoes(MatrixLayer):
         return self.scores(self.log_distances(inputs, classes), classes)
 
     def log_distances(self, x: Tensor, classes: Tensor) -> Tensor:
-        """Computes the logarithmic distances between matrices and the centers of the classes
-        `classes`.
+        """Computes the logarithmic distances between matrices and the centers of some of the
+        classes.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
@@ -120,8 +121,8 @@ class ClassPotatoes(MatrixLayer):
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
             labels: Class ids, int32, shape `(batch,)`. -1 marks a row without a class.
-            values: Logarithmic distance between each row and the center that the row's class has
-                before the update, shape `(batch,)`.
+            values: Logarithmic distance between each row and the center of the row's class, shape
+                `(batch,)`. The distances are computed before the update.
         """
         x, labels, values = (gathered(tensor) for tensor in (x, labels, values))
         before = potato.Statistics(*map(ops.convert_to_tensor, self._statistics))
@@ -137,8 +138,8 @@ class ClassPotatoes(MatrixLayer):
             labels: Class ids, shape `(count,)`.
 
         Raises:
-            ValueError: If a label is not a class id, a class has fewer than two matrices, or a
-                matrix is not finite or not positive definite.
+            ValueError: If a label is not a class id, if a class has fewer than two matrices, or if
+                a matrix is not finite or not positive definite.
         """
         x = real("`x`", x)
         labels = checked_labels(labels, len(x), self.classes)

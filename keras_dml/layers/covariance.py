@@ -13,32 +13,32 @@ from keras_dml.layers.head import Head, full_precision
 class Covariance(Head, keras.layers.Layer):
     """Covariance matrix of the channels over the valid steps of each recording.
 
-    Use this layer before `BiMap` if people or actions differ in which channels move together. The
-    unit of the signal matters, because `ReEig` raises eigenvalues to a fixed lower limit. So
-    normalize the channels before this layer, or use the estimator `"trace_normalized"`.
+    Use this layer before `BiMap` if different people or actions have different correlations between
+    channels. The unit of the signal matters, because `ReEig` raises eigenvalues to a fixed lower
+    limit. So normalize the channels before this layer, or use the estimator `"trace_normalized"`.
 
     Input shape: `(batch, time, channels)` with any number of time steps, with or without a Keras
-    mask. The masked steps may be anywhere in a recording. Output shape: `(batch, channels,
-    channels)`. The output is in squared units of the input, and has the dtype float32 or wider
-    under any dtype policy. In float32, the values of signals may have magnitudes from 1e-18 to
-    1e17. In this range, a change of the signal's unit, for example from tesla to raw counts,
-    changes only the scale of the matrices. Smaller signals give entries of 0. Larger signals give
-    entries that are not finite.
+    mask. The masked steps may be anywhere in a recording. Output shape:
+    `(batch, channels, channels)`. The output is in squared units of the input, and has the dtype
+    float32 or wider under any dtype policy. In float32, the values of signals may have magnitudes
+    from 1e-18 to 1e17. In this range, a change of the signal's unit, for example from tesla to raw
+    counts, changes only the scale of the matrices. Signals with magnitudes below 1e-18 give entries
+    of 0. Signals with magnitudes above 1e17 give entries that are not finite.
 
     If a recording has fewer valid steps than channels, the matrix is singular unless the estimator
     uses shrinkage. The matrix of a constant recording is zero. The matrix of a recording with fewer
     than two valid steps is NaN.
 
     Args:
-        estimator: `"sample"` divides by N - 1. `"trace_normalized"` scales the matrix to trace 1,
-            so that the matrix has no unit. `"oas"` (Chen2010) uses the formula of scikit-learn.
-            `"ledoit_wolf"` is the estimator of Ledoit2004. `"oas"` and `"ledoit_wolf"` shrink the
-            matrix toward a multiple of the identity. The shrinkage makes the estimates for short
-            recordings more reliable.
+        estimator: Estimator of the covariance. `"sample"` divides by N - 1. `"trace_normalized"`
+            scales the matrix to trace 1, so that the matrix has no unit. `"oas"` (Chen2010) uses
+            the formula of scikit-learn. `"ledoit_wolf"` is the estimator of Ledoit2004. `"oas"` and
+            `"ledoit_wolf"` shrink the matrix toward a multiple of the identity. The shrinkage makes
+            the estimates for short recordings more reliable.
 
     Raises:
-        ValueError: If `estimator` is unknown, or the input is not a sequence with a known number of
-            channels.
+        ValueError: If `estimator` is unknown, or if the input is not a sequence with a known number
+            of channels.
 
     Example:
         >>> x = np.array([[[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]])

@@ -14,8 +14,8 @@ from keras_dml.geometry.numerics import wide
 class FixedNormalization(keras.layers.Layer):
     """Standardization of each channel by a fixed mean and a fixed standard deviation.
 
-    Because the layer is part of the model, users pass images in [0, 1]. So the perturbation budget
-    of an adversarial attack is in the unit of the images in [0, 1]. In contrast,
+    The layer is part of the model, so the inputs of the model are images in [0, 1]. The
+    perturbation budget of an adversarial attack is in the unit of these images. In contrast,
     `ChannelNormalization` measures the mean and the standard deviation on training data. The layer
     computes in float32 or wider under any dtype policy.
 

@@ -19,8 +19,8 @@ class GravityFrame(keras.layers.Layer):
     acceleration minus gravity. `"magnitude"` adds one channel with the length of the horizontal
     acceleration vector. `"axes"` adds two horizontal channels: the acceleration along the principal
     axis, and the acceleration to the left of this axis. The principal axis is the direction of
-    walking (Kunze2009). A principal axis can point in two directions. Forward is the direction in
-    which the horizontal acceleration follows the vertical acceleration in time. `"both"` adds the
+    walking (Kunze2009). An axis has two directions. The layer chooses as forward the direction in
+    which the horizontal acceleration lags behind the vertical acceleration. `"both"` adds the
     channels of `"axes"` and then the channel of `"magnitude"`. Rotating the sensor does not change
     any channel. Mirroring the sensor changes only the sign of the acceleration to the left.
 
@@ -32,13 +32,13 @@ class GravityFrame(keras.layers.Layer):
     for example because all accelerations are zero, the axis depends on the sensor's orientation.
 
     Args:
-        horizontal: `"axes"`, `"magnitude"` or `"both"`.
+        horizontal: Channels for the horizontal acceleration: `"axes"`, `"magnitude"` or `"both"`.
         lag: Number of time steps by which the layer shifts the vertical acceleration against the
             horizontal acceleration to find the forward direction. The lag must be at least 1, and
             should be less than half the time between two footsteps.
 
     Raises:
-        ValueError: If an argument is invalid, or the input does not have three channels.
+        ValueError: If an argument is invalid, or if the input does not have three channels.
 
     Example:
         >>> x = np.array([[[3.0, 0.0, 10.0], [0.0, 0.0, 11.0], [-3.0, 0.0, 9.0]]])
@@ -138,9 +138,9 @@ def _lead(vertical, forward, valid, lag):
     """Measures how strongly the forward channel follows the vertical channel in time. Returns a
     tensor of shape `(batch, 1)`.
 
-    The measure is a difference of two covariances: the covariance between the vertical channel and
-    the forward channel `lag` steps later, minus the covariance between the forward channel and the
-    vertical channel `lag` steps later.
+    The measure is a difference of two covariances. The first covariance is between the vertical
+    channel and the forward channel `lag` steps later. The subtracted covariance is between the
+    forward channel and the vertical channel `lag` steps later.
     """
     difference = vertical[:, :-lag] * forward[:, lag:] - vertical[:, lag:] * forward[:, :-lag]
     if valid is not None:

@@ -11,7 +11,7 @@ from keras_dml.geometry.numerics import wide
 class Head:
     """Mixin for layers with a property `distance`. The property returns the distance by which the
     layer's output embeddings are compared. The mixin stores the distance on the output tensor. So a
-    loss can warn if the loss compares the embeddings by another distance.
+    loss can warn if its own distance differs from the stored distance.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -19,8 +19,8 @@ class Head:
 
 
 def full_precision(dtype: str | keras.DTypePolicy | None) -> str:
-    """Returns the dtype of a head under a dtype policy. The dtype of a head is the policy's dtype
-    for variables, but at least float32.
+    """Returns the dtype in which a head computes. The dtype is the dtype policy's dtype for
+    variables, but at least float32.
 
     In half precision, the third digit of knots and ranks would be wrong.
 

@@ -29,8 +29,9 @@ class InputContract(keras.layers.Layer):
         min_steps: Smallest number of steps of a recording.
         max_steps: Largest number of steps of a recording. Default: no limit.
         stddev_range: Smallest and largest standard deviation of training recordings in each
-            channel, shape `(channels, 2)`. `adapt` can measure this range. By default, magnitudes
-            are not checked. The default is suitable if the model standardizes each recording.
+            channel, shape `(channels, 2)`. `adapt` can measure these standard deviations. By
+            default, magnitudes are not checked. A model that standardizes each recording does not
+            need the check.
 
     Raises:
         TypeError: If a number of steps is not an integer.
@@ -63,8 +64,8 @@ class InputContract(keras.layers.Layer):
     def build(self, input_shape: tuple[Any, ...]) -> None:
         if input_shape[-1] != len(self.contract.channels):
             raise ValueError(
-                f"The contract names {len(self.contract.channels)} channels. Received inputs of "
-                f"shape {tuple(input_shape)}."
+                f"The contract names {len(self.contract.channels)} channels. Received inputs with "
+                f"another number of channels, shape {tuple(input_shape)}."
             )
 
     def adapt(self, recordings: Recordings) -> None:
@@ -72,11 +73,12 @@ class InputContract(keras.layers.Layer):
         recordings.
 
         Args:
-            recordings: Arrays of shape `(time, channels)`, as long as the recordings that users
-                will pass to the model.
+            recordings: Arrays of shape `(time, channels)`. The arrays must have the same length as
+                the recordings that users will pass to the model.
 
         Raises:
-            ValueError: If `recordings` is empty, or a recording has another number of channels.
+            ValueError: If `recordings` is empty, or if the number of channels differs from the
+                contract.
         """
         self.contract = self.contract.measured(recordings)
 

@@ -21,9 +21,9 @@ class LaggedCorrelation(Head, keras.layers.Layer):
     deviations, and the correlations between channels at several time lags.
 
     The layer computes second-order statistics of the whole recording. Convolutions that are trained
-    on few people do not learn these statistics. All operators of the layer are elementwise, so the
-    layer runs on every device. In contrast, the augmented covariance of Carrara2024 needs a matrix
-    logarithm. This layer was not taken from a paper.
+    on few people do not learn second-order statistics. All operators of the layer are elementwise,
+    so the layer runs on every device. In contrast, the augmented covariance of Carrara2024 needs a
+    matrix logarithm. This layer was not taken from a paper.
 
     Input shape: `(batch, time, channels)` with any number of time steps, with or without a Keras
     mask. The masked steps may be anywhere in a recording. Normalize the channels before this layer,
@@ -36,13 +36,13 @@ class LaggedCorrelation(Head, keras.layers.Layer):
     Args:
         lags: Time lags at which the layer correlates channels, in time steps. The lags must be
             distinct whole numbers of at least 0.
-        ridge: Constant that is added to each variance. The default is a hundredth of a normalized
-            channel's variance. With a ridge of 0.1 or 0.001 instead of the default, the error rate
-            in recognizing people by their walk changes by less than the standard error of this
-            rate.
+        ridge: Constant that is added to each variance. A normalized channel has variance 1, and the
+            default is a hundredth of this variance. With a ridge of 0.1 or 0.001 instead of the
+            default, the error rate in recognizing people by their walk changes by less than the
+            standard error of this rate.
 
     Raises:
-        ValueError: If the lags or the ridge are invalid, or the input is not a sequence with a
+        ValueError: If the lags or the ridge are invalid, or if the input is not a sequence with a
             known number of channels.
 
     Example:

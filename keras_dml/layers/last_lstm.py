@@ -16,10 +16,10 @@ class LastLSTM(keras.layers.Layer):
     devices. The layer runs one loop over the time steps. The loop does not store a list of outputs,
     because a TFLite file with builtin operators cannot hold a list if the number of rows is
     unknown. In a TFLite file, the layer computes the product of the input and the first kernel by
-    elementwise multiplications. So the converter does not round the first kernel to 8 bits. If the
-    scales of the channels differ by powers of ten, as the scales of mel bands do, rounding the
-    first kernel would change an embedding by 0.4 times the embedding's length. Rounding the other
-    kernels changes an embedding by only 0.06 times the embedding's length.
+    elementwise multiplications. So the converter does not round the first kernel to 8 bits. The
+    scales of channels such as mel bands differ by powers of ten. If the input has such channels,
+    rounding the first kernel would change an embedding by 0.4 times the embedding's length.
+    Rounding the other kernels changes an embedding by only 0.06 times the embedding's length.
 
     Input shape: `(batch, time, channels)` with a fixed number of steps. Output shape:
     `(batch, units)`.
@@ -29,7 +29,7 @@ class LastLSTM(keras.layers.Layer):
         depth: Number of LSTM layers.
 
     Raises:
-        TypeError, ValueError: If the number of steps is unknown, or `units` or `depth` is not a
+        TypeError, ValueError: If the number of steps is unknown, or if `units` or `depth` is not a
             whole number of at least 1.
 
     Example:

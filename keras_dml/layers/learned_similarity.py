@@ -37,12 +37,13 @@ class LearnedSimilarity(keras.layers.Layer):
         dropout: Fraction of units that training drops in the last hidden layer. The layer rounds
             the fraction to a multiple of 1/256. The layer draws the dropped units separately for
             each pair.
-        symmetry: `"none"` returns S(x, y). `"max"` and `"mean"` return the maximum and the mean of
-            S(x, y) and S(y, x). `"absdiff"` uses a perceptron that takes `|x - y|` (Koch2015).
+        symmetry: Rule that makes the similarity symmetric. `"none"` returns S(x, y). `"max"` and
+            `"mean"` return the maximum and the mean of S(x, y) and S(y, x). `"absdiff"` uses a
+            perceptron that takes `|x - y|` (Koch2015).
         normalize: Whether the layer first scales embeddings to length 1.
 
     Raises:
-        ValueError: If an argument is out of range, or the inputs are not vectors of equal width.
+        ValueError: If an argument is out of range, or if the inputs are not vectors of equal width.
 
     Example:
         >>> layer = LearnedSimilarity(hidden=(2,), dropout=0.0)
@@ -171,8 +172,8 @@ def _widths(hidden):
     hidden = [hidden] if isinstance(hidden, numbers.Number) else list(hidden)
     if not hidden or any(not isinstance(h, numbers.Integral) or h < 1 for h in hidden):
         raise ValueError(
-            "`hidden` must be widths of at least one hidden layer, whole numbers of at least 1. "
-            f"Received hidden={hidden!r}."
+            "`hidden` must hold the width of each hidden layer. At least one width is needed, and "
+            f"each width must be a whole number of at least 1. Received hidden={hidden!r}."
         )
     return [int(width) for width in hidden]
 
@@ -210,8 +211,8 @@ def keep_fraction(rate: float) -> float:
 
 
 def _odds(rate):
-    """Returns `(dropped, bits)`. Among every `2 ** bits` units, `dropped` units are dropped on
-    average. `bits` is 1, 2, 4 or 8."""
+    """Returns `(dropped, bits)`. On average, `dropped` of every `2 ** bits` units are dropped.
+    `bits` is 1, 2, 4 or 8."""
     dropped, bits = min(max(round(256 * rate), 1), 255), 8
     while bits > 1 and dropped % 2 ** (bits // 2) == 0:
         bits //= 2

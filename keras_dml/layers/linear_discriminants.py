@@ -30,7 +30,8 @@ class LinearDiscriminants(Head, keras.layers.Layer):
             of two indicates an unusual recording rather than a difference between classes.
 
     Raises:
-        ValueError: If an argument is out of range, or the inputs are not vectors of a known length.
+        ValueError: If an argument is out of range, or if the inputs are not vectors of a known
+            length.
 
     Example:
         >>> layer = LinearDiscriminants(1)

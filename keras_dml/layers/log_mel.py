@@ -29,10 +29,10 @@ class LogMel(_frames.AudioFrames):
 
     A frame is valid if all samples in it are valid. The output has only whole frames. At 16 kHz,
     the number of frames is 1 + (samples - 400) // 160. TFLite runs the layer with builtin
-    operators. Every quantization keeps the layer in float, because no operator of the layer has
-    weights that a converter would round to int8. A convolution instead of the Fourier transform
-    would take less than half the time in TFLite (0.5 instead of 1.2 ms per second of audio). But
-    rounding the convolution's weights would change quiet bands by 10 log units.
+    operators. Under every quantization, the layer computes in float, because no operator of the
+    layer has weights that a converter would round to int8. A convolution instead of the Fourier
+    transform would take less than half the time in TFLite (0.5 instead of 1.2 ms per second of
+    audio). But rounding the convolution's weights would change quiet bands by 10 log units.
 
     Input shape: `(batch, samples, 1)` with samples in [-1, 1], with or without a Keras mask. Output
     shape: `(batch, frames, bands)`.
@@ -46,8 +46,8 @@ class LogMel(_frames.AudioFrames):
             shorter recording.
 
     Raises:
-        ValueError: If the rate or the bands are invalid, the shape of the input is not
-            `(batch, samples, 1)`, or a recording of known length is too short.
+        ValueError: If the rate or the bands are invalid, if the shape of the input is not `(batch,
+            samples, 1)`, or if a recording of known length is too short.
 
     Example:
         >>> LogMel(30)(np.zeros((1, 16000, 1))).shape

@@ -25,13 +25,14 @@ class LogEig(MatrixLayer):
     Args:
         epsilon: Lower limit of the eigenvalues, in squared units of the signal. The layer computes
             `ReEig(epsilon)` and the logarithm with one eigendecomposition, and takes half as long
-            as two separate layers. The default is the smallest limit that keeps the logarithm
-            finite: machine epsilon times the largest eigenvalue. For `"polynomial"`, the default is
-            1e-6 times the norm of the matrix.
-        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition.
+            as two separate layers. The default is machine epsilon times the largest eigenvalue,
+            because this is the smallest limit that keeps the logarithm finite. For `"polynomial"`,
+            the default is 1e-6 times the norm of the matrix.
+        solver: Method that computes functions of matrices: `"eigh"`, or `"polynomial"` for devices
+            without an eigendecomposition.
 
     Raises:
-        ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not
+        ValueError: If `epsilon` is not positive, if `solver` is unknown, or if the matrices are not
             square.
 
     Example:

@@ -17,9 +17,9 @@ class MaskedConv1D(keras.layers.Conv1D):
 
     Keras's own layer drops the mask, so that nonzero values leak from the padding into the
     recording in later layers. In `MaskedConv1D`, masked steps are zero, like the steps that the
-    padding `"same"` adds at the ends of a recording. So a recording has the same output in a padded
-    batch as it has alone. With `"valid"`, an output step is valid if all input steps under the
-    kernel are valid.
+    padding `"same"` adds at the ends of a recording. So padding a recording in a batch does not
+    change the recording's output. With `"valid"`, an output step is valid if all input steps under
+    the kernel are valid.
 
     Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`. With `"valid"`,
     the output has `(kernel_size - 1) * dilation_rate` fewer time steps.
@@ -27,13 +27,14 @@ class MaskedConv1D(keras.layers.Conv1D):
     Args:
         filters: Number of output channels.
         kernel_size: Number of time steps that the kernel covers, without dilation.
-        strides: Must be 1. The argument exists because Keras writes it into configurations.
-        padding: `"same"` or `"valid"`.
+        strides: Number of time steps between two positions of the kernel, which must be 1. The
+            argument is accepted because Keras writes `strides` into the layer's configuration.
+        padding: Padding of the sequences, `"same"` or `"valid"`.
         **kwargs: Further arguments of `keras.layers.Conv1D`.
 
     Raises:
-        ValueError: If `strides` or `padding` has an invalid value. With `"valid"`, a recording of
-            known length that is shorter than the kernel also raises this error.
+        ValueError: If `strides` or `padding` has an invalid value, or if the padding is `"valid"`
+            and a recording of known length is shorter than the kernel.
     """
 
     def __init__(

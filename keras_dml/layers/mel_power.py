@@ -18,7 +18,7 @@ LOG_STEP = np.log(6.4) / 27  # increase of the log frequency per mel above LINEA
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MelPower(_frames.AudioFrames):
     """Power in mel bands as in `librosa.feature.melspectrogram`. A frame of 25 ms begins every 10
-    ms. The power in these bands is the input of Resemblyzer's encoder (Wan2018).
+    ms. Resemblyzer's encoder (Wan2018) takes these powers as input.
 
     The layer applies these steps to each frame: periodic Hann window, Fourier transform without
     padding, squared magnitude, and triangular filters of area 1 on Slaney's mel axis from 0 to half
@@ -34,7 +34,7 @@ class MelPower(_frames.AudioFrames):
         rate: Sampling rate in Hz, a multiple of 200.
 
     Raises:
-        ValueError: If the rate or the number of bands is invalid, or the input is not of shape
+        ValueError: If the rate or the number of bands is invalid, or if the input is not of shape
             `(batch, samples, 1)`.
 
     Example:

@@ -25,7 +25,7 @@ class SequencePooling(Head, keras.layers.Layer):
     recording without a valid step gives NaN.
 
     Args:
-        mode: `"max"` or `"mean"`.
+        mode: Pooling over time, `"max"` or `"mean"`.
 
     Raises:
         ValueError: If `mode` is unknown.
@@ -116,8 +116,8 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         """Returns True if Keras's `"same"` pads only on the right.
 
         The padding `"same"` puts half of the padded steps, rounded down, on the left. If
-        `pool_size` is at most 2, at most one padded step is needed, so no padded step is on the
-        left.
+        `pool_size` is at most 2, there is at most one padded step. A single padded step is on the
+        right.
         """
         return self.pool_size <= 2
 

@@ -32,8 +32,8 @@ class PrototypeSimilarity(keras.layers.Layer):
     (Monteiro2020, Eq. 1).
 
     A prototype is an exponential moving average (EMA) of its class's embeddings. Prototypes are
-    saved with the model. The method `update` moves the prototypes, and no optimizer trains them.
-    Three methods change the classes without training: `add_classes` appends classes,
+    saved with the model. The method `update` moves the prototypes. No optimizer trains the
+    prototypes. Three methods change the classes without training: `add_classes` appends classes,
     `remove_classes` deletes classes, and `set_prototypes` replaces all classes. If classes have
     been added, `keras_dml.geometry.prototypes.balanced` computes the scores of all classes, because
     S alone hardly ever prefers an added class. `keras_dml.models.PrototypicalClassifier` trains the
@@ -63,8 +63,8 @@ class PrototypeSimilarity(keras.layers.Layer):
             `symmetry`, `normalize`.
 
     Raises:
-        ValueError: If an argument is out of range, two classes have the same name, or the inputs
-            are not vectors.
+        ValueError: If an argument is out of range, if two classes have the same name, or if the
+            inputs are not vectors.
 
     Example:
         >>> layer = PrototypeSimilarity(classes=2, hidden=(4,))
@@ -164,13 +164,13 @@ class PrototypeSimilarity(keras.layers.Layer):
             values: Prototypes, shape `(classes, features)`.
             class_names: Class name of each row. By default, the names and the number of classes
                 stay the same.
-            counts: For each row, the number of embeddings that the row averages. `extend_class`
-                needs these numbers. By default, the numbers of embeddings are unknown.
+            counts: Number of embeddings that were averaged for each prototype. `extend_class` needs
+                these numbers. By default, the numbers are unknown.
 
         Raises:
-            ValueError: If the number of features is wrong, a value is not finite, the number of
-                names or counts differs from the number of rows, or a name appears twice. After an
-                error, the layer is unchanged.
+            ValueError: If the number of features is wrong, if a value is not finite, if the number
+                of names or counts differs from the number of rows, or if a name appears twice.
+                After an error, the layer is unchanged.
         """
         values = self._checked(values, "prototypes")
         names = self.class_names if class_names is None else class_names
@@ -192,10 +192,11 @@ class PrototypeSimilarity(keras.layers.Layer):
 
         The prototypes and similarities of the old classes stay the same bit for bit. The nearest
         class mean decides whether an input gets an old or an added class (see
-        `keras_dml.geometry.prototypes.balanced`). The distances from class means are computed after
-        whitening by the spread that `refit` measured on the examples of the old classes. If `refit`
-        was not called, and a new class has at least two support embeddings, the method measures the
-        spread on the support embeddings. Without a measured spread, the distances are Euclidean.
+        `keras_dml.geometry.prototypes.balanced`). `refit` measures how the examples of the old
+        classes spread around their class means. Before computing distances from class means, the
+        method whitens the embeddings by the measured spread. If `refit` was not called, and a new
+        class has at least two support embeddings, the method measures the spread on the support
+        embeddings. Without a measured spread, the distances are Euclidean.
 
         Args:
             class_names: Names of the new classes.
@@ -203,9 +204,9 @@ class PrototypeSimilarity(keras.layers.Layer):
             labels: Class of each row, shape `(count,)`, as names or as indices of `class_names`.
 
         Raises:
-            ValueError: If an existing class already has a name in `class_names`, a name appears
-                twice, a class has no row, a label is not among the new classes, or a row is not
-                finite. After an error, the layer is unchanged.
+            ValueError: If an existing class already has a name in `class_names`, if a name appears
+                twice, if a class has no row, if a label is not among the new classes, or if a row
+                is not finite. After an error, the layer is unchanged.
         """
         names = _new_names(class_names, self.class_names)
         z = self._checked(z, "z")
@@ -225,7 +226,7 @@ class PrototypeSimilarity(keras.layers.Layer):
 
         Raises:
             ValueError: If the class does not exist, or if its prototype is a moving average from
-                training instead of the mean of a known number of embeddings.
+                training.
         """
         if class_name not in self.class_names:
             raise ValueError(
@@ -260,7 +261,7 @@ class PrototypeSimilarity(keras.layers.Layer):
             List of the former ids of the removed classes.
 
         Raises:
-            ValueError: If a name is not among the classes or appears twice, or no class would
+            ValueError: If a name is not among the classes or appears twice, or if no class would
                 remain. After an error, the layer is unchanged.
         """
         rows = _class_rows(class_names, self.class_names)
@@ -281,7 +282,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         """Sets each prototype to the mean of its class's embeddings.
 
         If a class has at least two embeddings, the method also measures how far embeddings spread
-        around the mean of their class. `add_classes` uses this spread later.
+        around the mean of their class. `add_classes` uses the measured spread later.
 
         Args:
             z: Embeddings, shape `(count, features)`.
@@ -289,8 +290,8 @@ class PrototypeSimilarity(keras.layers.Layer):
                 least one row.
 
         Raises:
-            ValueError: If a class has no row, a label is not among the classes, or a row is not
-                finite.
+            ValueError: If a class has no row, if a label is not among the classes, or if a row is
+                not finite.
         """
         means, counts, differences = _class_means(self._checked(z, "z"), labels, self.class_names)
         rows = {"prototypes": means, "visits": np.ones(len(means)), "counts": counts}
@@ -398,7 +399,7 @@ class PrototypeSimilarity(keras.layers.Layer):
 
     def _assign(self, names, **values):
         """Assigns new values to the weights that describe the classes. If the number or the shapes
-        of the weights change, creates new weights."""
+        of the weights change, the method creates new weights."""
         has_spread = self.has_spread or "whitening" in values
         if (len(names), has_spread) != (self.prototypes.shape[0], self.has_spread):
             if self.has_spread:
@@ -426,8 +427,8 @@ def _distinct_names(names, rows=None):
         rows: Required number of names. Default: any number.
 
     Raises:
-        ValueError: If `names` is a single string, the number of names is wrong, or a name appears
-            twice.
+        ValueError: If `names` is a single string, if the number of names is wrong, or if a name
+            appears twice.
     """
     if names is None or isinstance(names, str):
         raise ValueError(f"`class_names` must be a list of names. Received {names!r}.")
@@ -449,8 +450,8 @@ def _new_names(names, present):
     """Checks the names of classes that are added to existing classes, and returns a list of names.
 
     Raises:
-        ValueError: If `names` is empty, a name appears twice, or an existing class already has a
-            name in `names`.
+        ValueError: If `names` is empty, if a name appears twice, or if an existing class already
+            has a name in `names`.
     """
     names = _distinct_names(names)
     if not names:
@@ -472,7 +473,8 @@ def _class_rows(names, present):
         present: Names of all classes.
 
     Raises:
-        ValueError: If `names` is empty, a name appears twice, or a name is not among the classes.
+        ValueError: If `names` is empty, if a name appears twice, or if a name is not among the
+            classes.
     """
     names = _distinct_names(names)
     unknown = [name for name in names if name not in present]
@@ -497,7 +499,7 @@ def _class_means(z, labels, names):
         between the embeddings and the means of their classes, shape `(count, features)`.
 
     Raises:
-        ValueError: If a class has no row, or a label is not among the classes.
+        ValueError: If a class has no row, or if a label is not among the classes.
     """
     labels = checked_labels(_indices(labels, names), len(z), len(names))
     counts = np.bincount(labels, minlength=len(names))
@@ -522,8 +524,8 @@ def _whitening(differences, classes, shrinkage):
             `(count, features)`.
         classes: Number of classes in `differences`.
         shrinkage: Smallest weight by which the covariance is shrunk toward equal variances, from 0
-            to 1. The function uses a larger weight if there are few examples compared with the
-            number of features.
+            to 1. If there are few examples compared with the number of features, the weight is
+            larger than `shrinkage`.
 
     Returns:
         `(W, spread)`. W is the whitening matrix, shape `(features, features)`. `spread` is the mean
@@ -549,7 +551,7 @@ def _checked_vectors(z, name, features):
         features: Required number of features. None accepts any number.
 
     Raises:
-        ValueError: If the shape is wrong, the array is empty, or a row is not finite.
+        ValueError: If the shape is wrong, if the array is empty, or if a row is not finite.
     """
     if z.ndim != 2 or z.shape[1] != features or not len(z):
         raise ValueError(

@@ -29,7 +29,7 @@ class Proxies(keras.layers.Layer):
             `classes - 1`.
 
     Raises:
-        ValueError: If `classes` is not an integer of at least 2, or the input is not a batch of
+        ValueError: If `classes` is not an integer of at least 2, or if the input is not a batch of
             vectors.
 
     Example:

@@ -34,16 +34,17 @@ class QuantileLayer(Head, keras.layers.Layer):
         knots: Number M of learned knots.
         p: Order of the Wasserstein distance that the property `distance` returns (Abdelwahab2019,
             Eq. 9).
-        flatten: Whether to return one vector per recording. The property `distance` then compares
-            vectors by cosine (Abdelwahab2019, section 5.3, methods QP-NPL and QP-CLS).
+        flatten: Whether to return one vector per recording. If True, the property `distance` is a
+            cosine distance between vectors (Abdelwahab2019, section 5.3, methods QP-NPL and
+            QP-CLS).
         host_sort: Whether training sorts with NumPy on the host. Sorting with NumPy is several
             times faster on a CPU, but is not a graph operation. The default is True if TensorFlow
             trains on a CPU, and False otherwise. Inference, export and steps that XLA compiles
             (`jit_compile=True`) never sort on the host.
 
     Raises:
-        ValueError: If `knots` is not a positive integer, `p` is below 1, or the input is not a
-            sequence with a known number of channels.
+        ValueError: If `knots` is not a positive integer, if `p` is below 1, or if the input is not
+            a sequence with a known number of channels.
 
     Example:
         >>> layer = QuantileLayer(knots=1)
@@ -90,7 +91,8 @@ class QuantileLayer(Head, keras.layers.Layer):
         return host.is_faster() if self.host_sort is None else self.host_sort
 
     def knot_values(self) -> Tensor:
-        """Returns 0, the learned knots, and 1, in ascending order. The shape is `(knots + 2,)`."""
+        """Returns the knots in ascending order: 0, the learned knots and 1. The shape is
+        `(knots + 2,)`."""
         return quantile.knots(self.alpha)
 
     def call(self, inputs: Tensor, mask: Tensor | None = None, training: bool = False) -> Tensor:

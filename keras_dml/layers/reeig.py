@@ -29,14 +29,15 @@ class ReEig(Head, MatrixLayer):
             by `Covariance("trace_normalized")` or by channels with standard deviation 1. The
             default is the value of Kim2020, section 4. `distances.AffineInvariant` raises an error
             if the largest eigenvalue of a float32 matrix exceeds 2,000,000 times the smallest
-            eigenvalue. The dtype float32 cannot represent eigenvalues that differ by a larger
-            factor.
-        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition. The
-            polynomial solver uses only products of matrices. `keras_dml.models.with_solver` changes
-            the solver of a model without changing the weights.
+            eigenvalue. Two eigenvalues of a matrix that differ by a factor above 2,000,000 cannot
+            be represented in float32.
+        solver: Method that computes functions of matrices: `"eigh"`, or `"polynomial"` for devices
+            without an eigendecomposition. The polynomial solver uses only products of matrices.
+            `keras_dml.models.with_solver` changes the solver of a model without changing the
+            weights.
 
     Raises:
-        ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not
+        ValueError: If `epsilon` is not positive, if `solver` is unknown, or if the matrices are not
             square.
 
     Example:

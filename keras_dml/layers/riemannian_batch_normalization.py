@@ -32,7 +32,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
             moves the running mean along the geodesic toward the batch's mean. Brooks2019 uses 0.9.
 
     Raises:
-        ValueError: If `momentum` is not between 0 and 1, or the matrices are not square.
+        ValueError: If `momentum` is not between 0 and 1, or if the matrices are not square.
 
     Example:
         >>> layer = RiemannianBatchNormalization()

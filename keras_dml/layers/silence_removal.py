@@ -56,7 +56,7 @@ class SilenceRemoval(keras.layers.Layer):
         least: Number of samples that the layer always keeps.
 
     Raises:
-        TypeError, ValueError: If an argument is out of range, or the input is not of shape
+        TypeError, ValueError: If an argument is out of range, or if the input is not of shape
             `(batch, samples, 1)`.
 
     Example:
@@ -177,8 +177,8 @@ class SilenceRemoval(keras.layers.Layer):
 
 def _closed(active, reach):
     """Fills short gaps between active blocks in a mask, shape `(batch, blocks)` (morphological
-    closing). The result is True for each active block. The result is also True for blocks in a gap
-    of at most `2 * reach` blocks between two active blocks.
+    closing). The result is True for each active block, and for each block in a gap of at most
+    `2 * reach` blocks between two active blocks.
     """
     x = ops.expand_dims(ops.cast(active, "float32"), 2)
     x = ops.pad(x, ((0, 0), (2 * reach, 2 * reach), (0, 0)))
@@ -192,8 +192,8 @@ def _count(which, dtype):
 
 
 def _at(level, rank, place):
-    """Returns, for each row, the level of the block with a given rank, shape `(batch, 1)`. The
-    level is 0 if no block has this rank."""
+    """Returns, for each row, the level of the block with a given rank, shape `(batch, 1)`. If no
+    block of the recording has the rank, the level is 0."""
     return ops.sum(ops.where(rank == place, level, 0), axis=1, keepdims=True)
 
 

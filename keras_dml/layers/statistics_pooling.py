@@ -29,7 +29,8 @@ class StatisticsPooling(Head, keras.layers.Layer):
     dtype float32 or wider under any dtype policy.
 
     Raises:
-        ValueError: If a recording has no valid step. A compiled call returns NaN instead.
+        ValueError: If a recording has no valid step. A compiled call returns NaN for such a
+            recording.
 
     Example:
         >>> StatisticsPooling()(np.array([[[1.0], [5.0]]])).numpy()

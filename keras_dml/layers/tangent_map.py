@@ -15,12 +15,12 @@ class TangentMap(BiMap):
     """`BiMap`, `LogEig` and `TangentVector` in one layer. The layer is the head of an SPD network.
 
     The layer computes the same numbers as the three separate layers, and has the same weight as
-    `BiMap`. If TensorFlow trains in a graph on a CPU and the matrices are small (at most 48 x 48,
-    mapped to at most 24 x 24), the layer compiles the operations around the eigendecomposition.
-    With compilation, a training step that maps 64 matrices from 20 x 20 to 10 x 10 takes two thirds
-    of the time that the three separate layers take. Compilation takes almost a second. TensorFlow
-    compiles again if the batch size changes by a quarter. The three separate layers do not compile
-    anything.
+    `BiMap`. In training with TensorFlow graphs on a CPU, the layer compiles the operations around
+    the eigendecomposition if the matrices are small. The limits are 48 x 48 for the input and 24 x
+    24 for the mapped matrices. With compilation, a training step that maps 64 matrices from 20 x 20
+    to 10 x 10 takes two thirds of the time that the three separate layers take. Compilation takes
+    almost a second. TensorFlow compiles again if the batch size changes by a quarter. The three
+    separate layers do not compile anything.
 
     Input shape: `(batch, ..., n, n)`. The layer uses only the symmetric part of a matrix. Output
     shape: `(batch, ..., units (units + 1) / 2)`. The output has the dtype float32 or wider under
@@ -31,11 +31,12 @@ class TangentMap(BiMap):
         units: Size of the mapped matrices, at most n.
         epsilon: Lower limit of the eigenvalues of the mapped matrices. Default: the smallest limit
             that keeps the logarithm finite, as in `LogEig`.
-        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition.
+        solver: Method that computes functions of matrices: `"eigh"`, or `"polynomial"` for devices
+            without an eigendecomposition.
 
     Raises:
-        ValueError: If `BiMap` does not accept `units` or the matrices, or `LogEig` does not accept
-            `epsilon` or `solver`.
+        ValueError: If `BiMap` does not accept `units` or the matrices, or if `LogEig` does not
+            accept `epsilon` or `solver`.
 
     Example:
         >>> layer = TangentMap(2)

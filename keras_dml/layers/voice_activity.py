@@ -27,11 +27,11 @@ class VoiceActivity(keras.layers.Layer):
     the output of `LogMel`.
 
     Args:
-        margin: Largest number of standard deviations by which the level of a kept frame is below
-            the mean level. The margin must be at least 0, so that at least one frame remains.
+        margin: How far the level of a frame may be below the mean level, in standard deviations.
+            The margin must be at least 0, so that at least one frame remains.
 
     Raises:
-        ValueError: If the margin is negative or infinite, or the rank of the input is not 3.
+        ValueError: If the margin is negative or infinite, or if the rank of the input is not 3.
 
     Example:
         >>> bands = np.array([[[-9.0], [3.0], [4.0], [2.0]]], "float32")

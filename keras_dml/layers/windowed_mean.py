@@ -28,13 +28,13 @@ class WindowedMean(Head, keras.layers.Layer):
         network: Built `keras.Model` that maps windows `(batch, window, channels)` of a fixed length
             to vectors `(batch, features)`.
         step: Number of steps from the beginning of one window to the beginning of the next window.
-        reach: Number of steps that the recording must contain from step `k * step` on, so that
+        reach: Number of steps that a recording must have after its first `k * step` steps, so that
             window k > 0 exists. `reach` is at most the length of a window.
         lead: Number of steps by which the first window begins before the recording.
 
     Raises:
-        ValueError: If the input or the output of the network has another shape, or if a number is
-            out of range.
+        ValueError: If the network does not map shape `(batch, window, channels)` to shape
+            `(batch, features)`, or if a number is out of range.
 
     Example:
         >>> network = keras.Sequential([keras.Input((4, 1)), keras.layers.Flatten()])
@@ -57,14 +57,14 @@ class WindowedMean(Head, keras.layers.Layer):
         if list(map(len, shapes)) != [3, 2] or shapes[0][1] is None:
             raise ValueError(
                 "`network` must take windows (batch, window, channels) of a fixed length and "
-                "return vectors (batch, features). Received a network from shape "
-                f"{shapes[0]} to {shapes[1]}."
+                "return vectors (batch, features). Received a network that maps inputs of shape "
+                f"{shapes[0]} to outputs of shape {shapes[1]}."
             )
         if step < 1 or not 1 <= reach <= shapes[0][1] or not 0 <= lead < shapes[0][1]:
             raise ValueError(
-                f"`step` must be positive, `reach` must be from 1 to the length of the window, "
-                f"which is {shapes[0][1]}, and `lead` must be from 0 to {shapes[0][1] - 1}. "
-                f"Received step={step!r}, reach={reach!r}, lead={lead!r}."
+                f"`step` must be positive. `reach` must be from 1 to {shapes[0][1]}, the length of "
+                f"the window. `lead` must be from 0 to {shapes[0][1] - 1}. Received "
+                f" step={step!r}, reach={reach!r}, lead={lead!r}."
             )
         self.network, self.window = network, shapes[0][1]
         self.step, self.reach, self.lead = int(step), int(reach), int(lead)

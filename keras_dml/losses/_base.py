@@ -23,8 +23,8 @@ MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 can hold t
 class LabeledLoss(keras.losses.Loss):
     """Base class of losses whose labels are class ids. The losses compute in float32 or wider.
 
-    If a subclass has an attribute `distance`, and the last layer of the model has another distance,
-    the loss warns.
+    A subclass may have an attribute `distance`. The loss warns if the last layer of the model has a
+    distance that differs from the loss's `distance`.
 
     Args:
         name: Name of the loss.
@@ -115,8 +115,8 @@ class DistanceMatrixLoss(LabeledLoss):
 
 
 def mean_of_terms(sums: Tensor, counts: Tensor) -> Tensor:
-    """Scales each anchor's sum of terms. After scaling, the mean over anchors equals the mean over
-    all terms in the batch.
+    """Scales the sum of each anchor's terms, so that the mean over anchors equals the mean over all
+    terms in the batch.
 
     Args:
         sums: Sum of each anchor's terms, shape `(batch,)`.

@@ -24,8 +24,8 @@ class ContrastiveLoss(DistanceMatrixLoss):
     loss of a batch with one row is 0.
 
     Args:
-        margin: Smallest distance at which a pair of different classes adds 0 to the loss, in units
-            of the distance.
+        margin: Margin in units of the distance. Two rows of different classes add 0 to the loss if
+            the distance between the rows is at least the margin.
         distance: Distance that is 0 between equal embeddings, given as the name of a distance or as
             a function `d(x, y)` that returns distances of shape `(n, m)`.
         name: Name of the loss.

@@ -4,9 +4,10 @@ semi-hard and random mining).
 Positives and negatives are dense masks. So no shape depends on the labels, and a training step is
 compiled only once. A matrix with one signed weight per distance represents the selected triplets.
 Each triplet of anchor i, positive p and negative n has the hinge `d_ip - d_in + margin`. A hinge is
-open if it is positive. The sum of the open hinges of anchor i is `sum_j weights_ij d_ij + margin *
-opened_i`, where `opened_i` is the number of open hinges. So the gradient of the sum with respect to
-`d_ij` is `weights_ij`. The selection of triplets itself has no gradient.
+called open if it is positive. The sum of the open hinges of anchor i is
+`sum_j weights_ij d_ij + margin * opened_i`, where `opened_i` is the number of open hinges. So the
+gradient of the sum with respect to `d_ij` is `weights_ij`. The selection of triplets itself has no
+gradient.
 """
 
 import functools
@@ -66,7 +67,8 @@ def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor
             that are farthest from the row.
 
     Returns:
-        The two extended masks, each of shape `(batch, batch)`.
+        The mask of positives and the mask of negatives after the extension, each of shape
+        `(batch, batch)`.
     """
     empty = ops.logical_not(ops.any(away, axis=1, keepdims=True))
     last = ops.equal(distances, ops.max(distances, axis=1, keepdims=True))
@@ -105,7 +107,7 @@ def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tens
 
     Returns:
         Weights, shape `(batch, batch)`. For each anchor, the number of triplets whose hinge is
-        open, shape `(batch,)`. For each anchor, the number of all triplets, shape `(batch,)`.
+        above 0, shape `(batch,)`. For each anchor, the number of all triplets, shape `(batch,)`.
     """
     away = ops.where(negatives(labels), distances, float("inf"))  # (batch, batch)
 
@@ -134,11 +136,11 @@ def semi_hard(
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        fallback: Whether every pair gets a negative, as in TensorFlow Addons. If True, the negative
-            is the nearest negative that is farther than the positive, even if the difference
-            between the two distances exceeds the margin. If no negative is farther than the
-            positive, the function uses the farthest negative. In a batch with only one class, the
-            function uses the anchor itself.
+        fallback: Whether pairs without a semi-hard negative get another negative, as in TensorFlow
+            Addons. If True, the negative is the nearest negative that is farther than the positive,
+            even if the difference between the two distances exceeds the margin. If no negative is
+            farther than the positive, the function uses the farthest negative. In a batch with only
+            one class, the function uses the anchor itself as negative.
 
     Returns:
         The same three tensors as `all_triplets`. If several negatives are equally far from the
@@ -208,17 +210,18 @@ def _over_positives(hinges, distances, labels):
     positives at a time.
 
     Args:
-        hinges: Function of three arguments, each of shape `(batch, SLOTS)`. The arguments are the
-            distances to some positives, a mask of the positives that exist, and the row numbers of
-            the positives. The function returns three tensors. The first tensor holds the weights of
-            negatives, shape `(batch, batch)`. The second tensor holds the number of open hinges for
-            each positive, shape `(batch, SLOTS)`. For each positive, the third tensor holds the
-            number of hinges over which the loss averages, shape `(batch, SLOTS)`.
+        hinges: Function of three arguments, each of shape `(batch, SLOTS)`. The arguments describe
+            up to `SLOTS` positives of each anchor. The arguments hold the distances to the
+            positives, a mask that is False for empty slots, and the row numbers of the positives.
+            The function returns three tensors. The first tensor holds the weights of negatives,
+            shape `(batch, batch)`. The second tensor holds, for each positive, the number of hinges
+            above 0, shape `(batch, SLOTS)`. For each positive, the third tensor holds the number of
+            hinges over which the loss averages, shape `(batch, SLOTS)`.
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
-        Weights, shape `(batch, batch)`. For each anchor, the number of open hinges, shape
+        Weights, shape `(batch, batch)`. For each anchor, the number of hinges above 0, shape
         `(batch,)`. For each anchor, the number of hinges over which the loss averages, shape
         `(batch,)`.
     """
@@ -260,9 +263,9 @@ def _in_parts(away):
 
 
 def _placed(values, columns, count):
-    """Returns a matrix of shape `(batch, batch)`. Each row of this matrix holds the values from the
-    same row of `values`, shape `(batch, SLOTS)`, at the column numbers from the same row of
-    `columns`. The other entries of the matrix are zero."""
+    """Adds each number `values[i, k]` to the entry `(i, columns[i, k])` of a zero matrix, and
+    returns the matrix, shape `(batch, batch)`. `values` and `columns` have shape
+    `(batch, SLOTS)`."""
     rows = ops.arange(count, dtype="int32")[:, None]
     flat = ops.reshape(rows * count + columns, (-1,))
     sums = ops.segment_sum(ops.reshape(values, (-1,)), flat, num_segments=count * count)
@@ -270,8 +273,8 @@ def _placed(values, columns, count):
 
 
 def _or_itself(mask):
-    """Returns a copy of a mask. If a row of the mask has no True entry, the copy is True on the
-    diagonal in this row."""
+    """Returns a copy of a mask in which every row has a True entry. If a row has no True entry, the
+    function sets the row's entry on the diagonal to True."""
     diagonal = ops.cast(ops.eye(ops.shape(mask)[0]), "bool")
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     return ops.logical_or(mask, ops.logical_and(empty, diagonal))
@@ -315,8 +318,9 @@ def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
-        Row numbers ordered by class. Position where each row's class begins in the sorted order.
-        Number of rows in each row's class. Each tensor is int32 and has shape `(batch,)`.
+        Row numbers ordered by class. For each row, the position in the sorted order at which the
+        row's class begins. For each row, the number of rows that have the same class. Each tensor
+        is int32 and has shape `(batch,)`.
     """
     rows = ops.arange(ops.shape(labels)[0], dtype="int32")
     equal = ops.equal(labels[:, None], labels[None, :])
@@ -329,8 +333,8 @@ def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _digests(embeddings, seed):
-    """Computes one 32-bit word per row from the bits of the row's float32 values. The order in
-    which a device adds the values does not change the word."""
+    """Computes a 32-bit hash of each row from the bits of the row's float32 values. The hash does
+    not depend on the order in which a device adds the values."""
     values = ops.cast(at_least_float32(ops.stop_gradient(embeddings)), "float32")
     width = math.prod(values.shape[1:])
     bits = ops.view(ops.reshape(values, (-1, width)), "uint32")

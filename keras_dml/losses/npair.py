@@ -29,7 +29,7 @@ class NPairLoss(LabeledLoss):
     features)`.
 
     Args:
-        similarity: `"cosine"`, or `"inner"` for the inner product.
+        similarity: Similarity of two embeddings: `"cosine"`, or `"inner"` for the inner product.
         scale: Factor by which similarities are multiplied (the inverse of a temperature).
         l2: Weight of the embeddings' squared lengths (lambda in Sohn2016).
         name: Name of the loss.

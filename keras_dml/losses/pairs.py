@@ -37,8 +37,9 @@ def class_ids(labels: Tensor) -> Tensor:
 
     Raises:
         TypeError: If labels are not numbers, for example if the labels are names.
-        ValueError: If labels have another shape, or if an eager call receives labels that are not
-            class ids. In a compiled step, the backend raises an error with the same message.
+        ValueError: If labels have a shape other than `(batch,)` and `(batch, 1)`, or if an eager
+            call receives labels that are not class ids. In a compiled step, the backend raises an
+            error with the same message.
     """
     labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
@@ -76,15 +77,15 @@ def ids_below(
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
         classes: Number of classes, as an int. If the number is known only while the graph runs,
             `classes` is a scalar tensor.
-        what: Plural name of the objects that exist once per class, such as `"proxies"`. The error
-            message contains this name.
+        what: Plural noun that states, in the error message, what each class has, such as
+            `"proxies"`.
         advice: Advice at the end of the error message if an id is too large.
 
     Returns:
         Class ids. If XLA compiles the step on TensorFlow, invalid ids become -1.
 
     Raises:
-        TypeError, ValueError: If `class_ids` does not accept the labels, or an id is not below
+        TypeError, ValueError: If `class_ids` does not accept the labels, or if an id is not below
             `classes`.
     """
     ids = class_ids(labels)
@@ -114,7 +115,7 @@ def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tu
     returned ids.
 
     If shapes are static, as they always are on JAX, the result may contain a class id several
-    times. The index of a row then refers to the first appearance of the class id.
+    times. The index of a row's class is then the position of the first copy of the class id.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label.
@@ -172,8 +173,8 @@ def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Raises:
         ValueError: If the number of rows is odd, or if an eager call receives a label that does not
-            appear exactly twice. In a compiled step, the backend raises an error for a label that
-            does not appear exactly twice, except if XLA compiles the step on TensorFlow.
+            appear exactly twice. In a compiled step, the backend raises an error for such a label.
+            If XLA compiles the step on TensorFlow, no error is raised for such a label.
     """
     rows = labels.shape[0]
     values = concrete(labels)
@@ -204,9 +205,10 @@ def _in_order(x, order):
     """Reorders the rows of `x`. `order` contains each row number once. If the number of rows is
     odd, `order` may omit one row.
 
-    On TensorFlow, this function has a custom gradient. TensorFlow's own gradient sums rows, because
-    rows could be repeated. The summation would take a quarter of the N-pair loss's computing time.
-    On JAX, a custom gradient would make forward-mode differentiation of the losses impossible.
+    On TensorFlow, this function has a custom gradient. TensorFlow's own gradient adds up the
+    gradients of repeated rows, although `order` repeats no row. The summation would take a quarter
+    of the N-pair loss's computing time. On JAX, a custom gradient would make forward-mode
+    differentiation of the losses impossible.
     """
     if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)

@@ -35,7 +35,7 @@ class PotatoRankingLoss(LabeledLoss):
     value of a query without a potato is NaN.
 
     Erratum: Kim2020 Eq. 10 has no hinge for negatives. The two bounds in Eq. 10 do not agree with
-    the sets in Eqs. 13 and 14. This loss follows Eqs. 13 and 14 and the text of the paper.
+    the sets in Eqs. 13 and 14. This class implements Eqs. 13 and 14 and the text of the paper.
 
     Args:
         z_threshold: Radius of the potato, in standard deviations of the logarithmic distance.
@@ -117,7 +117,8 @@ def query_scores(labels: Tensor, scores: Tensor) -> Tensor:
     Args:
         labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label. The function uses an
             arbitrary potato for an invalid label.
-        scores: Score of each row in the potato of each class, shape `(batch, classes)`.
+        scores: Scores of each row of the batch for the Riemannian potato of each class, shape
+            `(batch, classes)`.
     """
     return ops.take(ops.transpose(scores), ops.maximum(labels, ops.zeros_like(labels)), axis=0)
 

@@ -40,8 +40,8 @@ def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor
     """Computes the cross-entropy between each row's scores and its correct class, shape `(batch,)`
     (Monteiro2020, Eq. 2).
 
-    The cross-entropy does not change if a constant is added to all scores of a row. So this term
-    does not calibrate similarities.
+    The cross-entropy does not change if a constant is added to all scores of a row. So the class
+    term does not calibrate similarities.
 
     Args:
         scores: Logits, shape `(batch, classes)`. A column that belongs to no class holds `-inf`.
@@ -64,14 +64,14 @@ def pair_term(
 
     Pairs with the same class have the same total weight as pairs with different classes. So a
     similarity of 0 means that the same class and different classes are equally likely. If a batch
-    contains only pairs with the same class, or only pairs with different classes, the missing kind
-    of pairs adds 0 and has no gradient.
+    has no pairs with the same class, or no pairs with different classes, the part of the loss for
+    these pairs is 0 and has no gradient.
 
     Args:
         scores: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
-        trials: `"ordered"` for all pairs of two different rows, or `"unordered"` for pairs with
-            `i < j`.
+        trials: Pairs (i, j) that the term uses: `"ordered"` for all pairs of two different rows, or
+            `"unordered"` for pairs with `i < j`.
         smoothing: Label smoothing. The targets are `1 - smoothing` for the same class and
             `smoothing` for different classes.
 
@@ -114,8 +114,8 @@ class PrototypicalLoss(LabeledLoss):
     prototypes. The pair term separates pairs with the same class from pairs with different classes,
     and calibrates the similarity. The auxiliary term is the cross-entropy of a dense layer that
     takes the embeddings. The auxiliary term speeds up training. If the weight of a term is 0, `fit`
-    does not compute the term, and logs 0. If no remaining term trains a layer, freeze the layer,
-    for example by `model.prototypes_layer.similarity.trainable = False`.
+    does not compute the term, and logs 0. If only terms with weight 0 would train a layer, freeze
+    the layer, for example by `model.prototypes_layer.similarity.trainable = False`.
 
     Labels are class ids, shape `(batch,)`. A label that is not a class id raises an error. In a
     compiled step, the backend raises the error. If XLA compiles the step on TensorFlow, no error is
@@ -202,9 +202,9 @@ class PrototypicalLoss(LabeledLoss):
             logits: Logits of the auxiliary head, including margins, shape `(batch, units)`. A class
                 that was added after training has no unit in the head, so rows of this class are
                 ignored.
-            columns: Column of each row's class in `scores`, int32. `columns` is required if
-                `scores` does not have a column for every class. If two columns of `scores` belong
-                to the same class, the later column must hold `-inf`.
+            columns: For each row, the column of `scores` that belongs to the row's class, int32.
+                The argument is required if `scores` does not have a column for every class. If two
+                columns of `scores` belong to the same class, the later column must hold `-inf`.
         """
         own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
         if scores is not None:

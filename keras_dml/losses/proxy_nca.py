@@ -14,8 +14,8 @@ class ProxyNCALoss(LabeledLoss):
     its class than to all other proxies.
 
     `d_z` is the squared distance between a row and the proxy of class z. `keras_dml.layers.Proxies`
-    computes this distance. The value of a row of class y is `d_y + log(sum over z != y of
-    exp(-d_z))`. This value may be negative.
+    computes this distance. The value of a row of class y is
+    `d_y + log(sum over z != y of exp(-d_z))`. The value of a row may be negative.
 
     Labels are class ids, shape `(batch,)`. Each class id must be below the number of proxies.
     Predictions are the squared distances, shape `(batch, classes)`. A label without a proxy raises

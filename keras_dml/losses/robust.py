@@ -23,9 +23,9 @@ def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
     """Computes the cross-entropy of logits as `softplus(logsumexp(others) - own)`, where `own` is
     the logit of the correct class and `others` are the other logits.
 
-    If the network is confident, the usual formula `logsumexp(logits) - own` loses all digits by
-    cancellation. With the usual formula, rounding errors would determine the signs of the gradient,
-    and the wrong signs would mislead an attack.
+    The usual formula is `logsumexp(logits) - own`. If the network is confident, this difference
+    loses all digits by cancellation. Then rounding errors would determine the signs of the
+    gradient, and wrong signs would mislead an attack.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -127,8 +127,8 @@ def trades(labels: Tensor, clean: Tensor, adversarial: Tensor, beta: float = 6.0
         clean: Logits of the clean inputs, shape `(batch, classes)`.
         adversarial: Logits of the adversarial examples that were made from the clean inputs, same
             shape. Gradients flow into `clean` and `adversarial`.
-        beta: Weight of the divergence. The default is the value 1 / lambda = 6 that Monteiro2020,
-            Table 1 uses for MNIST.
+        beta: Weight of the divergence. The default, 6, is the value of 1 / lambda for MNIST in
+            Monteiro2020, Table 1.
     """
     clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
@@ -227,8 +227,8 @@ def _largest(logits, count):
     classes = logits.shape[1]
     if classes is not None and classes < count:
         raise ValueError(
-            f"The difference of logits ratio needs logits of at least {count} classes. Received "
-            f"logits of {classes} classes. Use the margin or the cross-entropy instead."
+            f"The loss `dlr` needs the logits of at least {count} classes. Received the logits of "
+            f"{classes} classes. Use the loss `margin` or `cross_entropy` instead."
         )
     return ops.top_k(logits, count)[0]
 

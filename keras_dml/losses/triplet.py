@@ -33,10 +33,9 @@ class TripletLoss(DistanceMatrixLoss):
     - `"hard"` (batch hard, hard mining) combines each anchor with its farthest positive and its
       nearest negative. The mean is over anchors.
 
-    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. With
-    the default reduction, the loss is the mean over the triplets, pairs or anchors that the list
-    above names for each kind of mining. `keras_dml.samplers.PKSampler` draws batches in which every
-    row has a positive.
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. The
+    list above states, for each value of `mining`, which mean the default reduction computes.
+    `keras_dml.samplers.PKSampler` draws batches in which every row has a positive.
 
     The random draw of negatives needs no state, because a hash of `seed` and the embeddings
     determines the negatives. The draw changes in each training step, because the embeddings change.
@@ -46,20 +45,21 @@ class TripletLoss(DistanceMatrixLoss):
         margin: Margin by which the negative must be farther from the anchor than the positive, in
             units of the distance. If squared distances are compared, the margin is in squared
             units.
-        mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
+        mining: Rule by which triplets are selected: `"all"`, `"random"`, `"semi_hard"` or
+            `"hard"`.
         distance: Distance between embeddings, given as the name of a distance or as a function
             `d(x, y)` that returns distances of shape `(n, m)`.
         squared: Whether to compare squared distances. As in the papers, the default is False for
-            `"hard"`, and True otherwise.
+            `"hard"`, and True for all other kinds of mining.
         soft: Whether a triplet adds `softplus(d_ap - d_an)`, which has no margin, instead of the
             hinge. `soft=True` is allowed only for `"hard"`.
-        fallback: `"farthest"` replaces missing positives and negatives in the same way as
-            TensorFlow Addons. With `"farthest"` and `"semi_hard"`, the negative may be farther than
-            the positive by more than the margin. If no negative is farther than the positive, the
-            loss uses the farthest negative. In a batch with only one class, the loss uses the
-            anchor itself as negative. With `"hard"`, the farthest row replaces a missing negative,
-            and the anchor itself replaces a missing positive. By default, a pair or an anchor
-            without the required positive or negative adds 0.
+        fallback: Rule for missing positives and negatives. `"farthest"` replaces missing positives
+            and negatives in the same way as TensorFlow Addons. With `"farthest"` and `"semi_hard"`,
+            the negative may be farther than the positive by more than the margin. If no negative is
+            farther than the positive, the loss uses the farthest negative. In a batch with only one
+            class, the loss uses the anchor itself as negative. With `"hard"`, the farthest row
+            replaces a missing negative, and the anchor itself replaces a missing positive. By
+            default, a pair or an anchor without the required positive or negative adds 0.
         seed: Seed for `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
@@ -112,8 +112,8 @@ class TripletLoss(DistanceMatrixLoss):
         self._squares = mining != "hard" if squared is None else bool(squared)
         if self._squares and not self.distance.is_zero_at_itself:
             raise ValueError(
-                f"Received the distance {self.distance.name}, which may be negative. Squares of "
-                "negative distances have another order. Pass `squared=False`."
+                f"Received the distance {self.distance.name}, which may be negative. Squaring "
+                "negative distances changes their order. Pass `squared=False`."
             )
 
     def distance_matrix(self, embeddings: Tensor) -> Tensor:

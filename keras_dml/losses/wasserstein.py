@@ -29,8 +29,8 @@ class WassersteinLoss(LabeledLoss):
         p: Order of the Wasserstein distance, a real number, at least 1.
         symmetric: Whether to also use positives as anchors. If True, the loss also contains the
             terms `softplus(D_ii - D_ji)`. Abdelwahab2019 does not use positives as anchors.
-        scale: Factor by which distances are multiplied (the inverse of a temperature). The factor
-            in Abdelwahab2019 is 1.
+        scale: Factor by which distances are multiplied (the inverse of a temperature).
+            Abdelwahab2019 uses the factor 1.
         name: Name of the loss.
         dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
             replaced by float32, because half precision rounds labels above 256.
@@ -84,8 +84,8 @@ def pair_softplus(distances: Tensor, symmetric: bool = False) -> Tensor:
     Args:
         distances: Distance matrix, shape `(pairs, pairs)`, with one row per anchor and one column
             per positive.
-        symmetric: Whether to also use positives as anchors. If True, the values also contain the
-            sums over columns.
+        symmetric: Whether to also use positives as anchors. If True, the function adds a sum over
+            the column of the anchor's positive to the value of each anchor.
 
     Returns:
         Values of the anchors, shape `(pairs,)`.

@@ -14,7 +14,7 @@ BOUNDS = (0.0, 1.0)  # range of the inputs, which the model itself standardizes
 def project(x, center, epsilon):
     """Moves each point to the nearest point that is within `epsilon` of its center and in [0, 1].
 
-    If the centers are in [0, 1], the result does not depend on which condition is enforced first.
+    If the centers are in [0, 1], the order in which the two limits are enforced does not matter.
 
     Args:
         x: Points, shape `(batch, ...)`.
@@ -47,9 +47,9 @@ def uniform_start(x, epsilon, seed=None):
 def pgd(loss, x, start, epsilon, step_size, steps):
     """Computes adversarial examples by projected gradient descent (PGD) on the negative loss.
 
-    Each step moves the points by the sign of the gradient. After this move, the step projects the
-    points back into the ball of radius `epsilon` around the inputs and into [0, 1]. One step of
-    size `epsilon` that starts at the inputs is the fast gradient sign method (FGSM).
+    Each step moves the points by the sign of the gradient. The step then projects the points into
+    the ball of radius `epsilon` around the inputs, and into [0, 1]. One step of size `epsilon` that
+    starts at the inputs is the fast gradient sign method (FGSM).
 
     Args:
         loss: Function that takes inputs and returns the loss of each example, shape `(batch,)`.

@@ -8,7 +8,7 @@ from keras_dml._backend import keras
 
 
 def _with_keras_signature(method):
-    """Copies the signature of a `keras.Model` method to the method that overrides this method."""
+    """Gives an overriding method the signature of the overridden `keras.Model` method."""
     method.__signature__ = inspect.signature(getattr(keras.Model, method.__name__))
     return method
 
@@ -29,8 +29,8 @@ class CheckedTraining(keras.Model):
 
         Raises:
             TypeError: If inputs or labels are not numbers.
-            ValueError: If sample or class weights are given, labels are missing or are not classes,
-                or the model does not accept the size, type or range of the inputs.
+            ValueError: If sample or class weights are given, if labels are missing, if a label is
+                not a class, or if the model does not accept the size, type or range of the inputs.
         """
         arguments = _bound_arguments("fit", self, args, kwargs)
         refuse_weights(self, arguments.get("sample_weight"), arguments.get("class_weight"))

@@ -7,8 +7,8 @@ def choose(name, value, choices):
     Args:
         name: Name of the argument, for the error message.
         value: Value of the argument.
-        choices: Dict from allowed values to results, or a range whose numbers are both the allowed
-            values and the results.
+        choices: Dict from allowed values to results, or a range of allowed numbers. For a range,
+            the result is the number itself.
 
     Raises:
         ValueError: If `value` is not in `choices`. The message lists all choices.

@@ -35,8 +35,8 @@ class AdversarialTraining(CheckedTraining):
     weights with this model. Metrics that are passed to `compile` are computed on all inputs of a
     step, including adversarial inputs.
 
-    `method="prototypes"` selects the method of Monteiro2020. This method trains all three loss
-    terms of the classifier on clean and adversarial inputs together. The
+    `method="prototypes"` selects the method of Monteiro2020, which trains all three loss terms of
+    the classifier on clean and adversarial inputs together. The
     `keras_dml.losses.PrototypicalLoss` that is passed to `compile` sets the weights of the terms.
     The attack maximizes the sum of the class term and the auxiliary term, so that the similarity
     and the auxiliary head become robust. The other methods train only the encoder and the auxiliary
@@ -54,17 +54,18 @@ class AdversarialTraining(CheckedTraining):
     Args:
         classifier: A `keras_dml.models.PrototypicalClassifier`, with `aux="softmax"` for all
             methods except `"prototypes"`.
-        method: `"prototypes"`, `"at"`, `"alp"`, `"tla"` or `"trades"`.
+        method: Method of adversarial training: `"prototypes"`, `"at"`, `"alp"`, `"tla"` or
+            `"trades"`.
         epsilon: Largest change of each entry of an input. Monteiro2020 uses an epsilon of 0.3 for
             MNIST and of 8/255 for CIFAR-10.
         steps: Number of steps of the attack. Monteiro2020 uses 40 steps for MNIST and 10 steps for
             CIFAR-10.
         step_size: Change of each entry in one step of the attack. The default is `2.5 * epsilon /
             steps`.
-        clean_fraction: Fraction of clean inputs among the inputs that `"prototypes"` trains on, 0
-            to 0.5. Every step trains on the adversarial examples of all inputs. If `clean_fraction`
-            is below 0.5, the step uses only some of the clean inputs, which are evenly spaced in
-            the batch.
+        clean_fraction: Fraction from 0 to 0.5 of clean inputs among all inputs of a training step,
+            for the method `"prototypes"`. Every step trains on the adversarial examples of all
+            inputs. If `clean_fraction` is below 0.5, the step uses only some of the clean inputs,
+            which are evenly spaced in the batch.
         ramp_steps: Number of training steps in which `epsilon` and `step_size` grow from near 0 to
             their full values. If `epsilon` and `step_size` are large from the start, the loss may
             fail to decrease.
@@ -76,8 +77,8 @@ class AdversarialTraining(CheckedTraining):
 
     Raises:
         TypeError: If the classifier is not a `PrototypicalClassifier`.
-        ValueError: If an argument is out of range, `constants` names an unknown constant, or the
-            method needs an auxiliary layer that the classifier does not have.
+        ValueError: If an argument is out of range, if `constants` names an unknown constant, or if
+            the method needs an auxiliary layer that the classifier does not have.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
@@ -161,8 +162,7 @@ class AdversarialTraining(CheckedTraining):
         )
 
     def attack(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes the same adversarial examples of a batch as the next training step would
-        compute.
+        """Computes adversarial examples of a batch in the same way as the next training step.
 
         Args:
             x: Inputs, shape `(batch, ...)`, in [0, 1].
@@ -172,8 +172,8 @@ class AdversarialTraining(CheckedTraining):
             Adversarial examples, same shape as `x`, without a gradient.
 
         Raises:
-            ValueError: If a label is not a class. In a compiled step, the backend raises an error
-                of another type.
+            ValueError: If a label is not a class. If the method runs in a compiled step, the error
+                comes from the backend and has another type.
         """
         x = ops.convert_to_tensor(x)
         labels, _ = known_ids(y, self.classifier._trained_classes)
@@ -294,7 +294,7 @@ class Method:
         unknown = set(constants or {}) - set(self.defaults)
         if unknown:
             raise ValueError(
-                f"`constants` of method {name!r} can be {tuple(self.defaults)}. Received "
+                f"`constants` of method {name!r} may contain only {tuple(self.defaults)}. Received "
                 f"{sorted(unknown)}."
             )
         self.name, self.classifier = name, classifier
@@ -367,7 +367,8 @@ class Prototypes(Method):
         classifier = self.classifier
 
         def values(point):
-            """Adds the cross-entropies of similarity and auxiliary head in inference mode."""
+            """Computes the cross-entropy of the similarity in inference mode. If there is an
+            auxiliary head, its cross-entropy is added."""
             embedding = classifier.embed(point)
             class_term = robust.cross_entropy(labels, classifier.head_scores(embedding, "sim"))
             if classifier.aux is None:
@@ -455,8 +456,8 @@ class AuxiliaryMethod(Method):
     def halves(
         self, labels: Tensor, outputs: dict[str, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-        """Splits the outputs of a step into halves. Returns labels, clean outputs and adversarial
-        outputs.
+        """Splits the outputs of a step into clean outputs and adversarial outputs. Returns the
+        labels of one half, the clean outputs and the adversarial outputs.
         """
         labels, _ = ops.split(labels, 2)
         pairs = {key: ops.split(value, 2) for key, value in outputs.items()}

@@ -28,7 +28,8 @@ def conv4(
             `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, with height and width at least `2 ** blocks`.
+        input_shape: Shape of an image, `(height, width, channels)`, with height and width at least
+            `2 ** blocks`.
         width: Number of filters per block, or a list with one number for each block.
         blocks: Number of blocks.
         embedding: Number of units of a linear layer on the features. By default, there is no linear
@@ -41,7 +42,7 @@ def conv4(
         A `keras.Model`.
 
     Raises:
-        ValueError: If the shape is invalid, or the length of `width` is not `blocks`.
+        ValueError: If the shape is invalid, or if `width` is a list without one entry per block.
     """
     x = image = image_input(input_shape, 2**blocks)
     widths = [width] * blocks if isinstance(width, numbers.Integral) else list(width)

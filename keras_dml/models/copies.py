@@ -9,12 +9,12 @@ SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 def with_solver(model: keras.Model, solver: str) -> keras.Model:
     """Copies a model and changes the solver of its layers `ReEig`, `LogEig` and `TangentMap`. The
     copy has the same weights and is not compiled. Use `"eigh"` for training, because it is exact.
-    Runtimes on devices cannot compute eigendecompositions, and `"polynomial"` does not need them.
-    `keras_dml.export.tflite` therefore converts a copy with the solver `"polynomial"`.
+    Runtimes on devices cannot compute eigendecompositions. `keras_dml.export.tflite` therefore
+    converts a copy with the solver `"polynomial"`, which needs no eigendecomposition.
 
     Args:
         model: A built `keras.Model` whose classes are all registered in Keras.
-        solver: `"eigh"` or `"polynomial"`.
+        solver: Method that computes functions of matrices, `"eigh"` or `"polynomial"`.
 
     Returns:
         A `keras.Model`.
@@ -53,8 +53,8 @@ def in_float64(model: keras.Model) -> keras.Model:
 
 
 def _copy(model, change):
-    """Copies a model, and applies `change` to every dict in the configuration from which the copy
-    is built.
+    """Copies a model. Before building the copy, applies `change` to every dict in the configuration
+    of the model.
     """
     config = keras.saving.serialize_keras_object(model)
     config.pop("compile_config", None)

@@ -46,18 +46,18 @@ def efficientnet_lite0(
             `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, 3)`, with height and width at least 32. The same weights work
-            for images of any size.
+        input_shape: Shape of an image, `(height, width, 3)`, with height and width at least 32. The
+            same weights work for images of any size.
         weights: Path of a `.weights.h5` file of the network without `embedding`. By default, the
             weights are random.
-        embedding: Number of units of a linear layer on the features, which has random initial
-            weights. By default, there is no linear layer.
+        embedding: Number of units of an additional linear layer on the features. The initial
+            weights of this layer are random. By default, there is no linear layer.
 
     Returns:
         A `keras.Model` with 3.4 million weights.
 
     Raises:
-        ValueError: If the shape is invalid, or the file of weights does not exist.
+        ValueError: If the shape is invalid, or if the file of weights does not exist.
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(

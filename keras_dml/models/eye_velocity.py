@@ -13,7 +13,7 @@ SLOW_FACTOR, FAST_FROM = 20.0, 0.04  # ms per degree; degrees per ms
 
 
 def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1) -> keras.Model:
-    """Builds one of the two parts of the network, a classifier of people (Jaeger2019).
+    """Builds one of the two parts of the network of Jaeger2019. Each part classifies people.
 
     For a velocity v, the slow part computes tanh(20 v), which spreads the small velocities of
     drifts and tremor and limits the large velocities of saccades. The fast part replaces v by zero
@@ -29,10 +29,10 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
         Output: `people`, shape `(batch, classes)`, probabilities.
 
     Args:
-        kind: `"slow"` or `"fast"`.
+        kind: Part of the network, `"slow"` or `"fast"`.
         steps: Number of time steps of a recording. Jaeger2019 uses 1,000 steps at 1 kHz.
         classes: Number of people.
-        narrower: Number by which all numbers of filters and units are divided, for a smaller
+        narrower: Divisor of the numbers of filters and units. Use a number above 1 for a smaller
             network.
 
     Returns:
@@ -40,7 +40,7 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
         layer, and the fast part has 6.0 million weights.
 
     Raises:
-        ValueError: If the kind is unknown, or a number is out of range.
+        ValueError: If the kind is unknown, or if a number is out of range.
     """
     filters = choose("kind", kind, FILTERS)
     steps, classes = whole("steps", steps, minimum=1), whole("classes", classes, minimum=2)
@@ -87,8 +87,8 @@ def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int 
 
     Raises:
         TypeError: If a part was not made by `eye_velocity_part`.
-        ValueError: If the parts differ in their number of steps or people, or `narrower` is out of
-            range.
+        ValueError: If the parts differ in their number of steps or people, or if `narrower` is out
+            of range.
     """
     narrower = whole("narrower", narrower, minimum=1)
     for kind, part in {"slow": slow, "fast": fast}.items():
@@ -121,7 +121,7 @@ def fast_velocities(velocity: Tensor) -> Tensor:
         velocity: Velocities, shape `(..., 2)`, in degrees per millisecond.
 
     Returns:
-        Velocities in the same shape and unit.
+        Velocities with the shape and the unit of `velocity`.
     """
     square = keras.ops.sum(velocity * velocity, axis=-1, keepdims=True)
     return velocity * keras.ops.cast(square > FAST_FROM**2, velocity.dtype)

@@ -29,8 +29,8 @@ def ge2e(
     to this level. The model divides audio into windows of 1.6 s and computes mel bands of each
     window. LSTM layers process the bands, and a dense layer with ReLU processes the last output of
     the LSTM layers. The result of each window is scaled to length 1. The embedding is the mean over
-    all windows, scaled to length 1 again. `zoo/voice_ge2e_sim/convert.py` writes a file with the
-    weights of Resemblyzer, which were trained on thousands of speakers. In contrast to
+    all windows, and is also scaled to length 1. `zoo/voice_ge2e_sim/convert.py` writes a file with
+    the weights of Resemblyzer, which were trained on thousands of speakers. In contrast to
     `preprocess_wav` of Resemblyzer, the model does not remove silence.
 
     Functional model:

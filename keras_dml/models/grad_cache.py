@@ -31,13 +31,13 @@ class GradCache(keras.Model):
 
     There are `c = ceil(batch / chunk)` chunks. Chunk i holds the rows i, i + c, i + 2c, ..., so
     each chunk has rows of all classes if the batch is sorted by class. The batch size does not have
-    to be a multiple of the number of chunks. If a chunk has one row too few, the chunk contains one
-    of its rows twice, and the model drops the second embedding of this row. The first and the
-    second pass draw the same dropout masks for a chunk, because both passes start from the same
-    state of the encoder and of its random generators. Batch normalization normalizes each chunk and
-    updates its statistics once per chunk. With batch normalization, the step therefore equals the
-    step of a network that normalizes each chunk separately. To get the same step as without
-    `GradCache`, set `trainable = False` for all batch normalization layers before `compile`.
+    to be a multiple of the number of chunks. If a chunk lacks one row, the model repeats one of its
+    rows, and drops the embedding of the repeated row. The first and the second pass draw the same
+    dropout masks for a chunk, because both passes start from the same state of the encoder and of
+    its random generators. Batch normalization normalizes each chunk and updates its statistics once
+    per chunk. With batch normalization, the step therefore equals the step of a network that
+    normalizes each chunk separately. To get the same step as without `GradCache`, set `trainable =
+    False` for all batch normalization layers before `compile`.
 
     Args:
         encoder: A functional or sequential `keras.Model` with one input and one output.
@@ -46,9 +46,9 @@ class GradCache(keras.Model):
     Raises:
         TypeError: If `chunk` is not an integer.
         ValueError: If the encoder is not a functional or sequential model with one input and one
-            output, or `chunk` is not positive. The first training step also raises a ValueError if
-            layers of the encoder add losses that depend on activations, because such losses cannot
-            be cached.
+            output, or if `chunk` is not positive. The first training step also raises a ValueError
+            if layers of the encoder add losses that depend on activations, because such losses
+            cannot be cached.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
@@ -94,9 +94,7 @@ class GradCache(keras.Model):
         return agreement.mark(embeddings, head) if isinstance(head, Head) else embeddings
 
     def _embed_chunk(self, weights, state, chunk):
-        """Computes the embeddings of a chunk. Also returns the state of the encoder after this
-        chunk.
-        """
+        """Returns the embeddings of a chunk, and the state of the encoder after this chunk."""
         inputs, *mask = chunk
         mask = {"mask": mask[0]} if mask else {}
         embeddings, state, losses = self.encoder.stateless_call(
@@ -132,8 +130,8 @@ class GradCache(keras.Model):
 
 
 def _split_into_chunks(x, size, count):
-    """Splits rows into `count` chunks. In the result, shape `(size, count, ...)`, chunk i is `[:,
-    i]`.
+    """Splits rows into `count` chunks. The result has the shape `(size, count, ...)`, so that
+    `result[:, i]` is chunk i.
 
     If the number of rows is not a multiple of `count`, the last chunks repeat their last row. If
     rows are on several devices, each row stays on its device.

@@ -13,9 +13,9 @@ def image_input(
     """Returns the symbolic input of an image encoder.
 
     Args:
-        input_shape: `(height, width, channels)`, without None.
+        input_shape: Shape of an image, `(height, width, channels)`. No entry may be None.
         min_size: Smallest allowed height and width, in pixels.
-        channels: Required number of channels. By default, any number is allowed.
+        channels: Required number of channels. By default, any number of channels is allowed.
 
     Raises:
         ValueError: If the shape is invalid.

@@ -29,8 +29,9 @@ def lenet(
         Output: `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, with height and width at least 12.
-        embedding: Units of the last layer.
+        input_shape: Shape of an image, `(height, width, channels)`, with height and width at least
+            12.
+        embedding: Number of units of the last layer.
         preset: Size of the network: `"standard"` (6 and 16 filters, 120 hidden units, 60,856
             weights) or `"madry"` (32 and 64 filters, 1024 hidden units). Adversarial training needs
             the larger network (Madry2018).
@@ -39,7 +40,7 @@ def lenet(
         A `keras.Model`.
 
     Raises:
-        ValueError: If the shape is invalid, or the preset is unknown.
+        ValueError: If the shape is invalid, or if the preset is unknown.
     """
     *convolutions, (hidden,) = choose("preset", preset, PRESETS)
     x = image = image_input(input_shape, 12)

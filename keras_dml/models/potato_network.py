@@ -32,21 +32,22 @@ class PotatoNetwork(keras.Model):
     lag behind the embeddings, because training changes the encoder. The callback `recalibration`
     therefore measures the statistics again after each epoch.
 
-    `fit` also logs four values, each as a mean over the batches. `positives` and `negatives` are
-    the numbers of rows that hard mining selects for a query. `log_mu` and `log_sigma` are
-    statistics of the potatoes, as means over the classes.
+    `fit` also logs four values, each as a mean over the batches. `positives` and `negatives` count
+    the rows that hard mining selects for a query. `log_mu` and `log_sigma` are statistics of the
+    potatoes, as means over the classes.
 
     Args:
         encoder: A functional or sequential `keras.Model` that returns positive definite matrices,
             shape `(batch, n, n)`, such as `spdnet(sizes, output="spd")`.
         classes: Number of classes. Labels are 0 to `classes - 1`.
         update_rate: Update rate of the statistics (see `keras_dml.layers.ClassPotatoes`). By
-            default, the rate is one divided by the number of matrices so far, as in Kim2020.
+            default, the rate is 1 divided by the number of matrices in the statistics, as in
+            Kim2020.
 
     Raises:
-        ValueError: If the outputs of the encoder are not matrices, or an argument is out of range.
-            Training also raises a ValueError if the compiled loss is not a `PotatoRankingLoss`, or
-            if `calibrate` was not called before.
+        ValueError: If the outputs of the encoder are not matrices, or if an argument is out of
+            range. Training also raises a ValueError if the compiled loss is not a
+            `PotatoRankingLoss`, or if `calibrate` was not called before.
 
     Example:
         >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
@@ -83,7 +84,7 @@ class PotatoNetwork(keras.Model):
 
         Raises:
             TypeError: If an array holds values other than numbers.
-            ValueError: If an array holds NaN or infinity, or a label is not a class id.
+            ValueError: If an array holds NaN or infinity, or if a label is not a class id.
         """
         if isinstance(x, np.ndarray):
             finite("`x`", x)
@@ -103,7 +104,7 @@ class PotatoNetwork(keras.Model):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch. In training, updates the statistics afterwards."""
+        """Computes the loss of a batch. In training, the method then updates the statistics."""
         if not isinstance(self.loss, PotatoRankingLoss):
             raise ValueError(
                 "PotatoNetwork needs `compile(optimizer, PotatoRankingLoss())`. Received "
@@ -141,9 +142,9 @@ class PotatoNetwork(keras.Model):
             batch_size: Number of inputs per call of the encoder.
 
         Raises:
-            TypeError: If an input holds values other than real numbers, or a label is a name.
-            ValueError: If a class has fewer than two samples, a label is not a class id, an input
-                or its embedding is not finite, or an embedding is not positive definite.
+            TypeError: If an input holds values other than real numbers, or if a label is a name.
+            ValueError: If a class has fewer than two samples, if a label is not a class id, if an
+                input or its embedding is not finite, or if an embedding is not positive definite.
         """
         batch_size = whole("batch_size", batch_size, minimum=1)
         samples = whole("samples", samples, minimum=2)
@@ -168,11 +169,11 @@ class PotatoNetwork(keras.Model):
         In the list of callbacks, put this callback before callbacks that save the model.
 
         Args:
-            x: See `calibrate`.
-            y: See `calibrate`.
-            samples: See `calibrate`.
-            seed: See `calibrate`.
-            batch_size: See `calibrate`.
+            x: Inputs of the encoder, as in `calibrate`.
+            y: Class ids, as in `calibrate`.
+            samples: Maximum number of samples per class, as in `calibrate`.
+            seed: Seed of the random draw, as in `calibrate`.
+            batch_size: Number of inputs per call of the encoder, as in `calibrate`.
 
         Returns:
             A `keras.callbacks.Callback`.

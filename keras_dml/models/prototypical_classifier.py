@@ -43,18 +43,18 @@ class PrototypicalClassifier(CheckedTraining):
     `compile`.
 
     Each batch needs several examples per class (`keras_dml.samplers.PKSampler`). If there are ten
-    classes, a random batch of 64 rows is sufficient. `fit` logs the three terms and `positives`,
-    the number of pairs of rows in a batch that have the same class. Each logged value is a mean
-    over batches, weighted by the numbers of rows.
+    classes, a random batch of 64 rows is sufficient. `fit` logs the three terms. `fit` also logs
+    `positives`: the number of pairs in a batch whose two rows have the same class. Each logged
+    value is a mean over batches, weighted by the numbers of rows.
 
     `evaluate` and validation compute the same terms with the same weights as training, so
     `val_loss` is comparable with `loss`. `evaluate` and validation run the model in inference mode
     and do not change prototypes. The pair term compares the rows of a batch with each other, and
     Keras does not shuffle validation data. Pass validation data in random order or from a sampler,
     in batches of the same size as in training. If the data is sorted by class, a batch may contain
-    no pairs of different classes or no pairs of the same class. Missing pairs count as 0 in the
-    pair term. To detect missing pairs, check `val_positives`. The auxiliary head has no unit for a
-    class that was added after training, so the auxiliary term ignores rows of this class.
+    no pairs of different classes or no pairs of the same class. The pair term counts missing pairs
+    as 0. To detect missing pairs, check `val_positives`. The auxiliary head has no unit for a class
+    that was added after training, so the auxiliary term ignores rows of this class.
 
     If a label in an array is not a class, `fit` raises an error before the first step. If the
     labels come from a data pipeline, a compiled training step receives the labels, and this step
@@ -71,11 +71,11 @@ class PrototypicalClassifier(CheckedTraining):
             layer), `"am"` (additive margin softmax, AM-softmax, CosFace) or None (no auxiliary
             head).
         name: Name of the model.
-        **options: Options of `keras_dml.layers.PrototypeSimilarity`: `hidden`, `dropout`,
-            `symmetry`, `decay`, `init`, `class_names`, ...
+        **options: Options of `keras_dml.layers.PrototypeSimilarity`, such as `hidden`, `dropout`,
+            `symmetry`, `decay`, `init` and `class_names`.
 
     Raises:
-        ValueError: If the encoder does not return vectors, or an argument is out of range.
+        ValueError: If the encoder does not return vectors, or if an argument is out of range.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
@@ -142,13 +142,13 @@ class PrototypicalClassifier(CheckedTraining):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch. In training, updates the prototypes first.
+        """Computes the loss of a batch. In training, the method first updates the prototypes.
 
         Args:
             x: Inputs, shape `(batch, ...)`.
             y: Class ids, shape `(batch,)`.
-            y_pred: Dict with embeddings, which `call` returns in training. If `y_pred` is not a
-                dict, the method computes the embeddings of `x`.
+            y_pred: Result of `call`, which in training is a dict with embeddings. If `y_pred` is
+                not a dict, the method computes the embeddings of `x`.
             sample_weight: Must be None.
             training: Whether the prototypes are updated and dropout is active.
         """
@@ -217,8 +217,8 @@ class PrototypicalClassifier(CheckedTraining):
 
         Raises:
             TypeError: If `x` is an array that holds values other than real numbers.
-            ValueError: If the encoder does not accept the shape of `x`, `x` holds images as bytes,
-                or `x` is an array that holds NaN or infinity.
+            ValueError: If the encoder does not accept the shape of `x`, if `x` holds images as
+                bytes, or if `x` is an array that holds NaN or infinity.
         """
         x = ops.convert_to_tensor(_checked_array("`x`", x, finite))
         _check_batch(x.shape, x.dtype, self.encoder.input_shape)
@@ -231,11 +231,11 @@ class PrototypicalClassifier(CheckedTraining):
 
         Args:
             x: A batch of inputs.
-            head: `"sim"` or `"dol"`. `"sim"` computes similarities to the prototypes. If classes
-                were added, these scores are balanced between old and new classes (see
-                `add_classes`). `"dol"` computes the scores of the auxiliary dense layer, which has
-                units only for the classes of the training data. With `aux="am"`, these scores are
-                cosines.
+            head: Head that computes the scores, `"sim"` or `"dol"`. `"sim"` computes similarities
+                to the prototypes. If classes were added, these scores are balanced between old and
+                new classes (see `add_classes`). `"dol"` computes the scores of the auxiliary dense
+                layer. The auxiliary layer has units only for the classes of the training data. With
+                `aux="am"`, its scores are cosines.
 
         Raises:
             ValueError: Same as in `embed` and `head_scores`.
@@ -243,15 +243,15 @@ class PrototypicalClassifier(CheckedTraining):
         return self.head_scores(self.embed(x), head)
 
     def head_scores(self, z: Tensor, head: str = "sim") -> Tensor:
-        """Computes the same logits as `scores`, shape `(batch, classes)`, but from embeddings.
+        """Computes logits from embeddings, shape `(batch, classes)`, in the same way as `scores`.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
-            head: `"sim"` or `"dol"`, as in `scores`.
+            head: Head that computes the scores, `"sim"` or `"dol"`, as in `scores`.
 
         Raises:
-            ValueError: If the head is unknown, or `head` is `"dol"` and the model has no auxiliary
-                head.
+            ValueError: If the head is unknown, or if `head` is `"dol"` and the model has no
+                auxiliary head.
         """
         choose("head", head, HEADS)
         z = ops.convert_to_tensor(_checked_array("`z`", z, real))
@@ -306,8 +306,8 @@ class PrototypicalClassifier(CheckedTraining):
 
         Raises:
             TypeError: Same as in `embed`.
-            ValueError: If `among` is empty or names an unknown class. If `x` is empty, has a shape
-                that the encoder does not accept, or has a row whose scores are NaN.
+            ValueError: If `among` is empty or names an unknown class, or if `x` is empty, has a
+                shape that the encoder does not accept, or has a row whose scores are NaN.
         """
         rows = self._class_rows(among)
         names = {self.class_names[row] for row in rows}
@@ -343,14 +343,14 @@ class PrototypicalClassifier(CheckedTraining):
         """Adds new classes from a few examples, without training.
 
         The prototype of a new class is the mean embedding of its examples. The learned similarity
-        was not trained on the new classes, and alone would almost never choose a new class.
-        Therefore the nearest class mean decides between old and new classes and among new classes
-        (see `keras_dml.geometry.prototypes.balanced`). Scores of the old classes do not change. To
-        improve this decision, call `refit_prototypes` with training examples before you add
-        classes. `refit_prototypes` measures how much the embeddings of a class spread. If
-        `refit_prototypes` was not called, which is the case for the published models, the decision
-        uses the spread of the new examples. If in addition each new class has only one example, the
-        decision uses the Euclidean distance.
+        was not trained on the new classes, and by itself it would almost never choose a new class.
+        Therefore the nearest class mean decides between old and new classes, and also among new
+        classes (see `keras_dml.geometry.prototypes.balanced`). Scores of the old classes do not
+        change. To improve the decision, call `refit_prototypes` with training examples before you
+        add classes. `refit_prototypes` measures how much the embeddings of a class spread. If
+        `refit_prototypes` was not called, as in the published models, the decision uses the spread
+        of the new examples. If `refit_prototypes` was not called and each new class has only one
+        example, the decision uses the Euclidean distance.
 
         Expect lower accuracy on new classes than on old classes. We measured accuracy with five
         examples of each new class and a choice among all classes. On digits, 89.5 % of inputs of
@@ -380,7 +380,7 @@ class PrototypicalClassifier(CheckedTraining):
         """Adds further examples to the prototype of a class.
 
         Args:
-            class_name: Name of a class. The prototype of this class must be the mean of a known
+            class_name: Name of a class. The prototype of the class must be the mean of a known
                 number of embeddings.
             x: Examples, shape `(count, ...)`.
             batch_size: Number of inputs per call of the encoder.
@@ -391,21 +391,22 @@ class PrototypicalClassifier(CheckedTraining):
         self.prototypes_layer.extend_class(class_name, self._embed_all(x, batch_size))
 
     def remove_classes(self, class_names: Sequence[str]) -> None:
-        """Removes classes, with their prototypes, counts, names and units in the auxiliary head.
+        """Removes classes.
 
-        The prototypes of the remaining classes stay exactly the same. The remaining classes get new
-        ids, so that class ids are still indices into `class_names`. If a unit of the auxiliary head
-        is removed, the method resets the optimizer, because the optimizer stores past gradients of
-        the removed unit. A model that wraps this model, such as `AdversarialTraining`, must be
-        compiled again. The weights of the encoder do not change, so they still depend on the
-        examples of the removed classes.
+        The method removes the prototype, the count and the name of each class, and the output unit
+        of the class in the auxiliary head. The prototypes of the remaining classes stay exactly the
+        same. The remaining classes get new ids, so that class ids are still indices into
+        `class_names`. If a unit of the auxiliary head is removed, the method resets the optimizer,
+        because the optimizer stores past gradients of the removed unit. A model that wraps this
+        model, such as `AdversarialTraining`, must be compiled again. The weights of the encoder do
+        not change, so they still depend on the examples of the removed classes.
 
         Args:
             class_names: Names of the classes to remove. At least one class must remain.
 
         Raises:
-            ValueError: If a name is not a class or appears twice, or no class would remain. After
-                this error, the model is unchanged.
+            ValueError: If a name is not a class or appears twice, or if no class would remain. If
+                the method raises an error, the model does not change.
         """
         rows = self.prototypes_layer.remove_classes(class_names)
         if self.aux_head is not None and min(rows) < self.aux_head.units:
@@ -440,7 +441,7 @@ class PrototypicalClassifier(CheckedTraining):
             batch_size: Number of inputs per call of the encoder.
 
         Raises:
-            ValueError: If a class has no example, or a label is not among the classes.
+            ValueError: If a class has no example, or if a label is not among the classes.
         """
         self.prototypes_layer.refit(self._embed_all(x, batch_size), y)
 
@@ -483,7 +484,8 @@ class PrototypicalClassifier(CheckedTraining):
 
     @property
     def _trained_classes(self):
-        """Number of classes that training accepts, whose prototypes are the first rows."""
+        """Number of classes that training accepts. The first rows of the prototypes belong to these
+        classes."""
         classes = self.prototypes_layer.classes
         return classes if self.aux_head is None else min(self.aux_head.units, classes)
 
@@ -531,8 +533,7 @@ class PrototypicalClassifier(CheckedTraining):
         return np.concatenate([np.asarray(function(batch)) for batch in batches])
 
     def _checked_inputs(self, x):
-        """Checks inputs. Returns a tensor unchanged, and other inputs as an array of finite
-        numbers.
+        """Checks inputs, and converts inputs other than tensors to an array of finite numbers.
 
         The method also checks that images are in [0, 1].
         """
@@ -600,8 +601,8 @@ def _auxiliary_cosines(head, z):
 
 
 def _scores_of_present(layer, z, labels, training, static):
-    """Computes scores for the classes that occur in a batch. Also returns, for each label, the
-    column of its class in the scores.
+    """Computes scores for the classes that occur in a batch. Returns the scores, and for each label
+    the index of its column in the scores.
     """
     present, columns = classes_present(labels, layer.classes, static=static)
     prototypes = ops.take(layer.prototypes, present, axis=0)
@@ -610,7 +611,7 @@ def _scores_of_present(layer, z, labels, training, static):
 
 
 def _repeated(ids):
-    """Returns an array of shape `(ids,)` that is True where an id also occurs earlier."""
+    """Returns a boolean array, shape `(ids,)`: whether each id also occurs at an earlier index."""
     rows = ops.arange(ops.shape(ids)[0], dtype="int32")
     earlier = ops.logical_and(ops.equal(ids[:, None], ids[None]), rows[:, None] > rows[None])
     return ops.any(earlier, axis=1)
@@ -626,7 +627,7 @@ def check_loss(loss: object) -> None:
 
 
 def _check_encoder(encoder):
-    """Raises an error if the encoder is not a built model with one input that returns vectors."""
+    """Checks that the encoder is a built model, has one input and returns vectors."""
     single = len(getattr(encoder, "inputs", None) or ()) == 1
     shape = getattr(encoder, "output_shape", None) if single else None
     if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] is None:
@@ -644,8 +645,8 @@ def _check_batch(shape, dtype, input_shape):
     Args:
         shape: Shape of the array that is checked.
         dtype: Dtype of the array.
-        input_shape: Shape of the encoder's input with the batch axis. An entry None allows any
-            size.
+        input_shape: Shape of the encoder's input with the batch axis. An axis whose entry is None
+            may have any size.
     """
     shape, input_shape = tuple(shape), tuple(input_shape)
     fits = len(shape) == len(input_shape) and all(

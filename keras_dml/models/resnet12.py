@@ -32,16 +32,16 @@ def resnet12(
             `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, with height and width at least
+        input_shape: Shape of an image, `(height, width, channels)`, with height and width at least
             `2 ** len(widths)`.
         widths: Number of filters of each block. (64, 128, 256, 512) is another common choice.
         dropout: Fraction of the activations after each block that dropout sets to zero.
         embedding: Number of units of a linear layer on the features. By default, there is no linear
             layer.
-        mean: Mean that is subtracted to standardize images, a number or a list with a number per
-            channel.
-        stddev: Standard deviation by which images are divided, a number or a list with a number per
-            channel.
+        mean: Mean that is subtracted to standardize images. `mean` is a number or a list with one
+            number per channel.
+        stddev: Standard deviation by which images are divided. `stddev` is a number or a list with
+            one number per channel.
 
     Returns:
         A `keras.Model`, which has 12.4 million weights with the default `widths`.

@@ -29,16 +29,17 @@ def resnet50(
             `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, 3)`, with height and width at least 32.
+        input_shape: Shape of an image, `(height, width, 3)`, with height and width at least 32.
         weights: `"imagenet"` (Keras downloads the file), or the path of a file with weights of the
             network without its classification layer. By default, the weights are random.
-        embedding: Units of a linear layer on the features. By default, there is no linear layer.
+        embedding: Number of units of a linear layer on the features. By default, there is no linear
+            layer.
 
     Returns:
         A `keras.Model` with 23.6 million weights.
 
     Raises:
-        ValueError: If the shape is invalid, or the file of weights does not exist.
+        ValueError: If the shape is invalid, or if the file of weights does not exist.
 
     Example:
         >>> resnet50((32, 32, 3), embedding=64).output_shape

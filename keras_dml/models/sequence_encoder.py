@@ -70,23 +70,23 @@ def sequence_encoder(
 
     Args:
         channels: Number of channels of a recording.
-        size: `"edge"` (32, 48 and 64 filters, and three halvings of the sample rate) or `"paper"`
-            (64, 128 and 256 filters).
+        size: Size of the network: `"edge"` (32, 48 and 64 filters, and three halvings of the sample
+            rate) or `"paper"` (64, 128 and 256 filters).
         aggregation: Aggregation over time: `"quantile"`, `"max"` or `"mean"`.
         knots: Number of learned knots of the quantile functions (M in Abdelwahab2019).
-        flatten: Whether the embedding is a single vector with the quantiles of all filters. These
+        flatten: Whether the embedding is a single vector with the quantiles of all filters. Single
             vectors are compared by cosine (methods QP-NPL and QP-CLS).
         halvings: Number of layers that average pairs of time steps, 0 to 3. The default is 3 for
             `"edge"` and 0 for `"paper"`.
         halve_every: Number of convolutions before each halving. With a smaller `halve_every`, the
-            last layers have a longer receptive field and need less computation. With three
-            halvings, the receptive field is 128 time steps if `halve_every` is 4. If `halve_every`
-            is 2, the receptive field is 196 time steps and the encoder needs half the time.
-        normalization: `"channel"`, `"instance"` or `"difference"`. `"channel"` normalizes by
-            statistics of the training data. In this case, call `adapt` of the layer `normalization`
-            before training. `"instance"` normalizes each recording by its own statistics.
-            `"difference"` computes differences of consecutive time steps and then normalizes like
-            `"instance"`.
+            last layers have a longer receptive field and need less computation. With three halvings
+            and `halve_every=4`, the receptive field is 128 time steps. With three halvings and
+            `halve_every=2`, the receptive field is 196 time steps and the computing time is halved.
+        normalization: Normalization of the recordings: `"channel"`, `"instance"` or `"difference"`.
+            `"channel"` normalizes by statistics of the training data. In this case, call `adapt` of
+            the layer `normalization` before training. `"instance"` normalizes each recording by its
+            own statistics. `"difference"` computes differences of consecutive time steps and then
+            normalizes like `"instance"`.
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (Abdelwahab2019,
             section 5.3).
 

@@ -46,30 +46,31 @@ def spdnet(
         Input: `matrix`, shape `(batch, n, n)`, symmetric. With `estimator`, the input is `signal`,
             shape `(batch, time, n)`, of any length, with or without a mask.
         Output: With `"tangent"`, vectors of shape `(batch, k (k + 1) / 2)`, where k is the last
-            size. The Euclidean distance between two of these vectors is the log-Euclidean distance
-            between the two matrices. With `"spd"`, positive definite matrices of shape `(batch, k,
-            k)`, which are compared by the affine-invariant distance.
+            size. The Euclidean distance between two tangent vectors is the log-Euclidean distance
+            between their matrices. With `"spd"`, positive definite matrices of shape `(batch, k,
+            k)`. These matrices are compared by the affine-invariant distance.
 
     Args:
         sizes: List of numbers in non-increasing order. The first number is the number of rows n of
             the input matrices, and each further number is the number of units of a `BiMap`. A name
             is also allowed: `"deap"` (32, 16), `"deap_lagged"` (64, 32), `"afew"` (400, 200, 100,
             50) or `"hdm05"` (93, 80, 40, 20).
-        output: `"tangent"` or `"spd"`.
+        output: Form of the embeddings, `"tangent"` (vectors) or `"spd"` (matrices).
         epsilon: Smallest eigenvalue, in squared units of the signal (see `ReEig`).
         estimator: Estimator that the layer `Covariance` applies to recordings. By default, the
             network has no `Covariance` layer, and the inputs are matrices.
         normalization: Normalization of recordings before their covariance is computed: None,
             `"channel"`, `"instance"` or `"difference"`, as in `sequence_encoder`.
-        solver: `"eigh"`, or `"polynomial"` for devices. `with_solver` changes the solver of a
-            built model.
+        solver: Method that computes functions of matrices: `"eigh"`, or `"polynomial"` for devices.
+            `with_solver` changes the solver of a built model.
 
     Returns:
         A `keras.Model` whose last layer defines the distance between embeddings.
 
     Raises:
-        ValueError: If a choice is unknown. If `sizes` has fewer than two entries or is not in
-            non-increasing order. If `normalization` is given without `estimator`.
+        ValueError: If an option is unknown, if `normalization` is given without `estimator`, if
+            `sizes` has fewer than two entries, or if a number in `sizes` is larger than the number
+            before it.
 
     Example:
         >>> spdnet("hdm05").output_shape
@@ -112,8 +113,8 @@ def _checked_sizes(value):
     whole = all(isinstance(size, numbers.Integral) and size >= 1 for size in sizes)
     if len(sizes) < 2 or not whole or any(a < b for a, b in itertools.pairwise(sizes)):
         raise ValueError(
-            "`sizes` must be whole numbers in non-increasing order such as (93, 80, 40, 20), the "
-            "size of the matrices and then the units of each BiMap, or one of the names "
-            f"{tuple(SIZES)}. Received {value!r}."
+            f"`sizes` must be one of the names {tuple(SIZES)}, or at least two whole numbers in "
+            "non-increasing order, such as (93, 80, 40, 20). The first number is the size of the "
+            f"matrices, and the others are the units of the BiMap layers. Received {value!r}."
         )
     return sizes

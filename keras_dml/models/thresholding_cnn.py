@@ -1,5 +1,5 @@
-"""Builds a small network that thresholds pixels, for adversarial training on images of ink on
-paper.
+"""Builds a small network that compares pixels with thresholds, for adversarial training on images
+of ink on paper.
 """
 
 import numbers
@@ -21,16 +21,17 @@ def thresholding_cnn(
     embedding: int = 64,
     gray_band: float | None = None,
 ) -> keras.Model:
-    """Builds a small CNN that thresholds pixels by its initial filters or by a fixed first step.
+    """Builds a small CNN that compares pixels with thresholds. By default, the initial filters
+    contain the thresholds. With `gray_band`, a fixed first step contains the thresholds.
 
     The network has a 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each
     with ReLU, and then a linear embedding layer. The initial filters of the first convolution
     compute `relu(4 (x - t))` or `relu(4 (t - x))` for single pixels x and thresholds t from 0.3 to
     0.7. A scaled random kernel is added to each filter. Networks that are adversarially trained on
-    MNIST learn similar filters (Madry2018, appendix C), and need most of their training time to
-    learn them. We trained the network for six epochs from these initial filters, and attacked
+    MNIST learn similar filters (Madry2018, appendix C). Learning such filters takes most of their
+    training time. We trained the network for six epochs from these initial filters, and attacked
     held-out images from the MNIST training set by PGD with 40 steps and an epsilon of 0.3. The
-    network classified 97.8 % of these images correctly.
+    network classified 97.8 % of the attacked images correctly.
 
     With `gray_band`, the network first stretches gray values in a band around 0.5. Pixels below
     this band become black, and pixels above the band become white. After this step, a change of at
@@ -43,19 +44,20 @@ def thresholding_cnn(
         Output: `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, with height and width at least 4.
+        input_shape: Shape of an image, `(height, width, channels)`, with height and width at least
+            4.
         width: Number of filters of the first convolution. The other convolutions have twice and
             four times as many filters, and the hidden layer has 32 times as many units.
-        embedding: Units of the last layer.
+        embedding: Number of units of the last layer.
         gray_band: Width of the band of gray values that are not clipped, above 0 and at most 1. If
             `gray_band` is set, the initial filters are random. By default, the network does not
-                stretch gray values.
+            stretch gray values.
 
     Returns:
         A `keras.Model`. With the default arguments, the model has 1,680,192 weights.
 
     Raises:
-        ValueError: If the shape is invalid, or the band is out of range.
+        ValueError: If the shape is invalid, or if the band is out of range.
     """
     if gray_band is not None and not (isinstance(gray_band, numbers.Real) and 0 < gray_band <= 1):
         raise ValueError(
@@ -86,7 +88,7 @@ def _stretched(x, band):
 
 
 def _initialize_thresholds(convolution):
-    """Sets the filters to ramps, which alternately rise and fall, with increasing thresholds."""
+    """Sets the filters to rising and falling ramps in turn, with increasing thresholds."""
     kernel, bias = (np.array(keras.ops.convert_to_numpy(w)) for w in convolution.weights)
     slopes = np.where(np.arange(len(bias)) % 2, -SLOPE, SLOPE)
     kernel *= NOISE

@@ -37,19 +37,21 @@ def wide_resnet(
     Args:
         depth: Number of layers, which is 6 n + 4 for n blocks per group.
         width: Factor by which the numbers of filters 16, 32 and 64 are multiplied.
-        input_shape: `(height, width, channels)`, with height and width at least 8.
+        input_shape: Shape of an image, `(height, width, channels)`, with height and width at least
+            8.
         dropout: Fraction of the activations in each block that dropout sets to zero.
-        embedding: Units of a linear layer on the features. By default, there is no linear layer.
-        mean: Mean that is subtracted to standardize images, a number or a list with a number per
-            channel. The default is the mean of CIFAR-10.
-        stddev: Standard deviation by which images are divided, a number or a list with a number per
-            channel. The default is the standard deviation of CIFAR-10.
+        embedding: Number of units of a linear layer on the features. By default, there is no linear
+            layer.
+        mean: Mean that is subtracted to standardize images. `mean` is a number or a list with one
+            number per channel. The default is the mean of CIFAR-10.
+        stddev: Standard deviation by which images are divided. `stddev` is a number or a list with
+            one number per channel. The default is the standard deviation of CIFAR-10.
 
     Returns:
         A `keras.Model`, which has 36.5 million weights with depth 28 and width 10.
 
     Raises:
-        ValueError: If the depth is not 6 n + 4 for a positive n, or the shape is invalid.
+        ValueError: If the depth is not 6 n + 4 for a positive n, or if the shape is invalid.
     """
     blocks, rest = divmod(depth - 4, 6)
     if blocks < 1 or rest:
@@ -69,8 +71,7 @@ def wide_resnet(
 def _block(x, filters, stride, dropout, name):
     """Applies a residual block.
 
-    If the block changes the shape, the input of the shortcut is the result of the block's first
-    activation.
+    In a block that changes the shape, the shortcut begins after the first activation.
     """
     shortcut, x = x, _activated(x, f"{name}_1")
     if stride != 1 or shortcut.shape[-1] != filters:

@@ -37,17 +37,17 @@ def xvector(
     Args:
         frame_layers: Number of channels, width in frames and dilation of each frame layer. With
             fewer channels, the network is smaller.
-        embedding: Units of the last layer.
+        embedding: Number of units of the last layer.
         bands: Number of mel bands (see `LogMel`).
-        padding: `"valid"`, as in Snyder2018, or `"same"`. With `"same"`, convolutions pad
-            recordings with zeros at the start and end, and the minimum length is one frame (400
-            samples).
+        padding: Padding of the recordings: `"valid"`, as in Snyder2018, or `"same"`. With `"same"`,
+            convolutions pad recordings with zeros at the start and end, and the minimum length is
+            one frame (400 samples).
 
     Returns:
         A `keras.Model`, which has 4.2 million weights if `bands` is 24.
 
     Raises:
-        ValueError: If a layer does not consist of three positive numbers, or the padding is
+        ValueError: If a layer does not consist of three positive numbers, or if the padding is
             unknown.
     """
     layers = [tuple(layer) for layer in frame_layers]

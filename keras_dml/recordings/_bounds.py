@@ -18,8 +18,8 @@ LISTED = 20  # limit for the names in an error message
 
 
 def most_numbers(path: pathlib.Path) -> int:
-    """Returns how many values a file may hold at most. The limit depends on the size of the
-    file."""
+    """Returns the largest number of values that a file may hold. The limit depends on the size of
+    the file."""
     return max(MOST_NUMBERS, path.stat().st_size // BYTES_PER_NUMBER)
 
 
@@ -27,7 +27,7 @@ def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
     """Raises ValueError if `count`, the number of values in a file, exceeds `most`."""
     if count > most:
         raise ValueError(
-            f"{path} holds more than {most:,} numbers, the most that a file of its size may hold. "
+            f"{path} holds more than {most:,} numbers, which is the limit for a file of this size. "
             "Cut the recording into several files."
         )
 

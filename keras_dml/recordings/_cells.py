@@ -127,10 +127,9 @@ class Columns:
     """Columns of cells that may contain numbers. All numbers in a column have the same decimal
     mark.
 
-    A cell such as `1,234` may mean 1.234 or 1234. The other cells in the column determine whether
-    such a cell means 1.234 or 1234. If all cells in the column are ambiguous, the class checks
-    whether other columns contain decimal commas. If the cell is still ambiguous, reading the column
-    raises an error.
+    A cell such as `1,234` may mean 1.234 or 1234. In this case, the other cells in the column
+    decide. If all cells in the column are ambiguous, the class checks whether other columns contain
+    decimal commas. If the cell is still ambiguous, reading the column raises an error.
 
     Args:
         columns: List of `Column`.
@@ -172,7 +171,8 @@ class Columns:
         return numbers
 
     def _block(self, i, texts, start):
-        """Converts some cells in a column to numbers. The cell `texts[0]` is in the row `start`."""
+        """Converts the cells `texts` of column `i` to numbers. `start` is the index of the first
+        row."""
         mark = self._marks[i]
         points = texts if self._is_plain[i] and mark == POINT else None
         if mark == COMMA and self._is_simple[i]:
@@ -253,7 +253,8 @@ class Columns:
             raise NotANumber(
                 row,
                 "Its comma or point may separate decimals or thousands, and the other numbers of "
-                "the column do not show which. Write decimals with a point.",
+                "the column do not show which of the two it separates. Write decimals with a "
+                "point.",
             )
         if not _FORMS[mark].fullmatch(usual):
             is_mixed = is_number(text)

@@ -31,7 +31,7 @@ HINTS = {  # advice in the error for a file with one of these suffixes
 class Format:
     """File format of recordings.
 
-    The decoded content of a file may be much larger than the file. So the function that reads a
+    The decoded content of a file may be much larger than the file, so the function that reads the
     file must enforce the limits of `_bounds`.
 
     Attributes:

@@ -105,7 +105,7 @@ def _parts(signal, is_start, is_kept):
     if len(ends) >= _bounds.MOST_PIECES:
         raise ValueError(
             Message(
-                "{path} has {count:,} gaps longer than {max_gap}, but a recording may have fewer "
+                "{path} has {count:,} gaps longer than {max_gap}, but a recording must have fewer "
                 "than {most:,} such gaps. Set {max_gap} to more seconds.",
                 path=signal.path,
                 count=len(ends),
@@ -157,7 +157,7 @@ def _inserted(signal, values, rows, step, limit):
     """Inserts interpolated rows where rows are missing.
 
     Returns:
-        The piece including the inserted rows, and the number of inserted rows.
+        The piece with the inserted rows, and the number of inserted rows.
     """
     places = rows
     if signal.seconds is None or len(rows) < 2:
@@ -173,8 +173,8 @@ def _inserted(signal, values, rows, step, limit):
         raise ValueError(
             Message(
                 "{path}, {place}: {missing:,} steps are missing in gaps of up to {limit:.4g} s, "
-                "which is more than the {recorded:,} recorded steps. Set {max_gap} to fewer "
-                "seconds, so that the recording is cut at its gaps.",
+                "but only {recorded:,} steps were recorded. Set {max_gap} to fewer seconds, so "
+                "that the recording is cut at its gaps.",
                 path=signal.path,
                 place=signal.place(rows[counts.argmax() + 1]),
                 missing=counts.sum(),

@@ -61,7 +61,7 @@ class Layout:
 
 @dataclasses.dataclass
 class _Guess:
-    """Layout of a table, under the assumption that the guessed delimiter is correct.
+    """Layout that a table has if its delimiter is `delimiter`.
 
     Attributes:
         delimiter: Delimiter. None if the table has one column.
@@ -85,7 +85,7 @@ class _Guess:
 
 
 class _Row(NamedTuple):
-    """Line in the sample of a text table. The sample determines the layout of the table.
+    """Line in the sample from which the layout of a text table is determined.
 
     Attributes:
         number: Line number.
@@ -137,8 +137,8 @@ class _Lines:
 
         Returns:
             `(lines, total, comments)`. `lines` are the first and the last lines of the table, and
-            `total` is the number of all lines of the table. Lines and comments are pairs of a line
-            number and a text.
+            `total` is the number of all lines of the table. Each line and each comment is a pair
+            `(line number, text)`.
         """
         head, tail, total = [], collections.deque(maxlen=SAMPLE // 3), 0
         comments = collections.deque(maxlen=MOST_COMMENTS)
@@ -154,10 +154,10 @@ class _Lines:
         return head, total, [*comments]
 
     def parts(self, comments=()):
-        """Iterates over parts of the lines. Leaves out comments and lines such as `sep=;`.
+        """Iterates over the lines in parts. Leaves out comments and lines such as `sep=;`.
 
         Args:
-            comments: List to which `(line number, line)` of each comment is appended.
+            comments: List that receives `(line number, line)` for each comment.
 
         Yields:
             `(numbers, lines, times)` for each part: the line numbers, the texts of the lines, and
@@ -183,8 +183,7 @@ class _Lines:
                 yield numbers, lines, times
 
     def _may_have_kinds(self, lines):
-        """Returns False if no line can be a comment, and no line can state the delimiter as in
-        `sep=;`.
+        """Returns whether any line may be a comment or may state the delimiter as in `sep=;`.
 
         The method joins the lines to one text, because one search in a long text is fast.
         """
@@ -225,9 +224,9 @@ class _Lines:
 def find(path: pathlib.Path, text: str) -> Layout:
     """Finds the column names and the rows of a text table.
 
-    The function groups lines that have the same number of cells. The rows are the group with the
-    most numbers. The names are in the line before the rows. The function leaves out comments, other
-    lines before the rows, and lines that repeat the names.
+    The function groups lines that have the same number of cells, and treats the group with the most
+    numbers as the rows of the table. The names are in the line before the rows. The function leaves
+    out comments, other lines before the rows, and lines that repeat the names.
 
     Args:
         path: Path of the file, for errors.
@@ -331,10 +330,9 @@ def _guess(path, sample, comments, delimiter):
 def _width(rows, counts):
     """Returns the number of cells in a row of the table.
 
-    The function groups lines that have the same number of cells. The rows are the group with the
-    most numbers. But if the first line has several cells, and the group of the first line has at
-    least half as many numbers as the group with the most numbers, the rows are the group of the
-    first line.
+    The function groups lines that have the same number of cells. The group of the first line is the
+    table if the first line has several cells and no group has more than twice as many numbers. In
+    all other cases, the group with the most numbers is the table.
     """
     most = max(counts, key=counts.get)
     first = len(rows[0].cells)
@@ -362,8 +360,8 @@ def _heads(body):
 
 
 def _values_below(body):
-    """For each line, finds the next line with numbers, and returns which columns of this next line
-    contain numbers."""
+    """Finds, for each line, the next line that contains numbers. Returns the indices of the numeric
+    cells in the lines that were found."""
     below, values = [], []
     for row in reversed(body):
         below.append(values)
@@ -380,16 +378,15 @@ def _end_of_heads(body, below, start):
 
 
 def _is_names(row, values):
-    """Returns whether a line contains a distinct text for every column of numbers, and no
-    number."""
+    """Returns whether a line contains no number, and a different text in each column of numbers."""
     is_text = bool(values) and not row.values and all(_is_text(row.cells[j]) for j in values)
     return is_text and len({*row.cells}) == len(row.cells)
 
 
 def _is_head(body, below, i, first):
-    """Returns whether a line may contain names or units. Such a line has a text above a number.
+    """Returns whether a line may contain names or units.
 
-    Only the first line may also contain numbers.
+    Such a line has a text above a number. A line that also contains numbers must be the first line.
     """
     row, values = body[i], below[i]
     if row.values:
@@ -400,8 +397,8 @@ def _is_head(body, below, i, first):
 
 
 def _line_before(path, rows, first, body, sample, delimiter):
-    """Finds the names of the columns in the line before the rows. This line may have fewer or more
-    cells than the rows.
+    """Finds the names of the columns in the line before the rows. The line with the names may have
+    fewer or more cells than the rows.
 
     Returns:
         The lines that contain names. The reason why the names do not fit the rows, or None if the
@@ -459,14 +456,15 @@ def _fault_without_names(path, body, delimiter):
     if delimiter == "," and len(first) % 2 == 0 and is_whole and is_unsigned:
         return (
             f"{path}, line {number}: {line!r} may be {len(first)} whole numbers, or "
-            f"{len(first) // 2} numbers with decimal commas. Insert a line with names above it."
+            f"{len(first) // 2} numbers with decimal commas. Insert a line with the names of the "
+            "columns above this line."
         )
     return None
 
 
 def _first_line(plain, delimiters):
-    """Returns the `_Guess` for a table without numbers. The first line of this table contains the
-    names of the columns."""
+    """Returns the `_Guess` for a table without numbers, whose first line contains the names of the
+    columns."""
     number, line = plain[0]
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))
@@ -521,7 +519,7 @@ class _Block:
     Attributes:
         numbers: Line number of each row.
         rows: Cells of each row.
-        times: Times that stand before an arrow, one per row. Empty if the lines have no arrows.
+        times: Time before the arrow in each row. The list is empty if the lines have no arrows.
     """
 
     numbers: list[Any]
@@ -556,11 +554,11 @@ class _Rows:
         path: Path of the file, for errors.
         guess: `_Guess` that describes the layout.
         lines: `_Lines` of the file.
-        before: Lines before the first row. A later line is left out if it repeats a line in
-            `before`.
+        before: Lines before the first row. The iterable leaves out later lines that are equal to a
+            line in `before`.
 
     Attributes:
-        repeated: Whether a line among the rows repeated a line before the first row.
+        repeated: Whether a line among the rows was equal to a line before the first row.
     """
 
     def __init__(self, path, guess, lines, before):
@@ -599,8 +597,8 @@ class _Rows:
             yield self._block(part, starts)
 
     def _parts(self):
-        """Iterates over lists of lines, from the first row of the table on. Stores the line number
-        and the time of each line."""
+        """Iterates over lists of lines, beginning at the first row of the table. Stores the line
+        number and the time of each line."""
         for numbers, lines, times in self._lines.parts():
             if numbers[-1] < self._guess.start:
                 continue
@@ -638,8 +636,8 @@ class _Packed:
         path: Path of the file, for errors.
         header: Place of the names in the file, for errors.
         width: Number of columns.
-        least: Smallest number of cells that a row may have. Each row has a cell for all columns up
-            to the last column with a name.
+        least: Smallest number of cells that a row may have. Only columns without a name may be
+            missing at the end of a row.
 
     Attributes:
         lines: Line number of each row.
@@ -697,8 +695,8 @@ class _Packed:
 
 
 def _names(guess, notes):
-    """Returns the names of the columns including units, the place of the names, and the line
-    numbers of the lines with names or units."""
+    """Returns the names of the columns with their units, the place of the names, and the line
+    numbers of all lines that contain names or units."""
     if not guess.heads:
         notes.append("The file does not name its columns. They are numbered from 1.")
         return [str(i) for i in range(1, guess.width + 1)], f"line {guess.start}", set()
@@ -821,9 +819,9 @@ def _reader(lines, delimiter, strict=False):
 def _ragged(path, number, count, header, names):
     place = header if isinstance(header, str) else f"line {header}"
     return (
-        f"{path}, line {number} has {count} fields, {place} names {names} columns. Each line needs "
-        "one field per column. If numbers have decimal commas, put them in quotes, or separate "
-        "them by semicolons."
+        f"{path}, line {number} has {count} fields, but {place} names {names} columns. Each line "
+        "needs one field per column. If numbers have decimal commas, put the numbers in quotes, or "
+        "separate the numbers by semicolons."
     )
 
 
@@ -853,8 +851,8 @@ def _without_end(cells):
 
 
 def counts(texts: Iterable[str]) -> bool:
-    """Returns whether texts are whole numbers that count rows. Numbers that count rows always rise,
-    or mostly rise by one."""
+    """Returns whether texts are whole numbers that count rows. Either all steps of the numbers are
+    positive, or most steps are 1."""
     before, rises, ones, steps = None, True, 0, 0
     for text in texts:
         if not re.fullmatch(r"[0-9]{1,15}", text.strip(), re.ASCII):

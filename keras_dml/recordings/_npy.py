@@ -20,11 +20,12 @@ def read(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
     """Reads an array of shape `(time, channels)`, or `(time,)` for one channel.
 
     If the array has fewer rows than columns, and `options` names as many channels as the array has
-    rows, the function transposes the array. The names of the channels are the names in `options`,
-    or else numbers from 1. The function never executes code in the file.
+    rows, the function transposes the array. If `options` contains no names, the channels are
+    numbered from 1. The function never executes code in the file.
 
     Raises:
-        ValueError: If the file is not an array of numbers, has another shape, or is truncated.
+        ValueError: If the file is not an array of numbers, if the array has another shape, or if
+            the file is truncated.
     """
     return _table.read_signal(_read_table(path, options.channels), options)
 
@@ -90,8 +91,8 @@ def _oriented(path, values, channels):
             )
         )
     return values, (
-        "The array was read as (time, channels), although it then has fewer steps than channels. "
-        "If it is (channels, time), save its transpose `array.T`.",
+        "The array was read as (time, channels), so it has fewer steps than channels. If its axes "
+        "are (channels, time), save the transpose `array.T`.",
     )
 
 

@@ -2,7 +2,8 @@
 
 PyArrow does not limit the memory that it uses. PyArrow decompresses a page to the size that the
 header of the page states, even if the footer of the file states another size. A page of 30 bytes
-can decompress to 2 GB. So this module reads the headers of all pages before it decompresses a page.
+can decompress to 2 GB. Therefore this module reads the headers of all pages before it decompresses
+a page.
 """
 
 import collections
@@ -39,8 +40,8 @@ def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
     Raises:
         ImportError: If pyarrow is not installed. The message contains the command that installs
             pyarrow.
-        ValueError: If the file is not a Parquet file, is damaged, or exceeds the limits of
-            `_bounds`.
+        ValueError: If the file is not a Parquet file, if it is damaged, or if it exceeds the limits
+            of `_bounds`.
     """
     return _table.read_signal(_read_table(path), options)
 
@@ -105,11 +106,10 @@ def _kind(schema, i):
 
 
 def _columns(schema, pyarrow):
-    """Returns the indices of the columns to read. The columns to read have a unique name, and
-    contain numbers or times.
+    """Returns the indices of the columns to read: columns of numbers or times with a unique name.
 
-    Columns of text are not read. A text that many rows repeat takes little space in the file, but
-    much memory.
+    Columns of text are not read. If many rows contain the same text, the column takes little space
+    in the file but much memory.
     """
     types, counts = pyarrow.types, collections.Counter(schema.names)
     kinds = (
@@ -124,7 +124,8 @@ def _columns(schema, pyarrow):
 
 
 def _check_pages(path, file, metadata, names, most):
-    """Raises ValueError if the pages of a file decompress to more than `most` numbers."""
+    """Raises ValueError if the pages of a file hold more than `most` numbers after
+    decompression."""
     pages, total, most_pages = 0, 0, max(MOST_PAGES, path.stat().st_size // 1000)
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
@@ -175,8 +176,8 @@ def _values(path, source, schema, columns, most, pyarrow):
 
 
 def _array(column, pyarrow):
-    """Converts a column of a batch to an array. The array contains times, or float64 numbers with
-    NaN for null."""
+    """Converts a column of a batch to an array of times, or to an array of float64 numbers in which
+    null becomes NaN."""
     kind = column.type
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_duration(kind):
         return column.to_numpy(zero_copy_only=False)
@@ -190,7 +191,7 @@ def _joined(arrays, kind):
 def _without_index(schema, names, values):
     """Leaves out the columns that pandas stored as an index, unless the index holds times.
 
-    An index of times without a name gets the name `time`.
+    If an index with times has no name, the function names it `time`.
 
     Returns:
         Indices of the remaining columns, and notes about the columns that were the index.
@@ -233,11 +234,11 @@ def _footer_size(file):
     """Returns the size of the footer of an open Parquet file, in bytes."""
     file.seek(0, 2)
     if file.tell() < 12:
-        raise _Damaged("it is too short")
+        raise _Damaged("the file is too short")
     file.seek(-8, 2)
     size, magic = struct.unpack("<I4s", file.read(8))
     if magic != MAGIC:
-        raise _Damaged("it does not end as Parquet files do")
+        raise _Damaged("the file does not end with the mark of a Parquet file")
     return size
 
 
@@ -263,9 +264,9 @@ def _page_sizes(file, start, size):
             fields, length = _Struct(file.read(HEADER)).read()
             unpacked, packed = fields[2], fields[3]
         except (IndexError, KeyError) as error:
-            raise _Damaged("the header of a page is damaged") from error
+            raise _Damaged("the header of a page in the file is damaged") from error
         if unpacked < 0 or packed < 0:
-            raise _Damaged("the header of a page states a negative size")
+            raise _Damaged("the header of a page in the file states a negative size")
         yield unpacked
         start += length + packed
 

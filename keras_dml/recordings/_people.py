@@ -82,9 +82,9 @@ def folder(path: Path) -> Listing:
     if not recordings:
         rest = f" It has {len(skipped)} other files, such as {skipped[0]}." if skipped else ""
         raise ValueError(
-            f"{path} holds no recordings of people.{rest} One folder per person is expected, with "
-            f"files in it that end in {', '.join(suffixes())}: {path}/alice/walk1.csv, or "
-            f"{path}/alice/monday/walk1.csv."
+            f"{path} holds no recordings of people.{rest} Expected one folder per person, which "
+            f"contains files that end in {', '.join(suffixes())}, such as {path}/alice/walk1.csv "
+            f"or {path}/alice/monday/walk1.csv."
         )
     recordings.sort(key=lambda file: (file.person, file.session or "", file.path.as_posix()))
     return Listing(tuple(recordings), tuple(sorted(skipped)))
@@ -102,8 +102,8 @@ def groups(path: Path) -> dict[str, str]:
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file does not have these columns, if a line contains no person or no
-            group, or if two lines contain the same person.
+        ValueError: If the file lacks one of the columns, if a line contains no person or no group,
+            or if two lines contain the same person.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -131,9 +131,9 @@ def _of_folder(root):
             files, folders = _content(session)
             if folders:
                 raise ValueError(
-                    f"{folders[0]} is too deep in the folder. Recordings are {root}/PERSON/FILE or "
-                    f"{root}/PERSON/SESSION/FILE. Move the files up, or give a table with the "
-                    f"columns {', '.join(COLUMNS)}."
+                    f"{folders[0]} is too deep in the folder. The path of a recording must be "
+                    f"{root}/PERSON/FILE or {root}/PERSON/SESSION/FILE. Move the files up, or give "
+                    f"a table with the columns {', '.join(COLUMNS)}."
                 )
             candidates += [(file, _name(session)) for file in files]
         for file, session in candidates:

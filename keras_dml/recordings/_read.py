@@ -61,8 +61,8 @@ def read(
       names and other variants of text if they are unambiguous.
     - npy files hold an array of shape `(time, channels)` or `(time,)`, without channel names. The
       function transposes an array of shape `(channels, time)` if the number of names in `channels`
-      equals the length of the first axis. Without names in `channels`, an array with more than
-      twice as many columns as rows raises an error.
+      equals the length of the first axis. If `channels` does not name the columns, an array with
+      more than twice as many columns as rows raises an error.
     - WAVE and FLAC files hold audio, which the function scales so that full scale is 1. The header
       states the sampling rate. If `channels` names one channel and the file has several channels,
       the function averages the channels of the file.
@@ -79,29 +79,30 @@ def read(
 
     Untrusted files are safe to read. The function never executes code in a file. Reading a file of
     20 MB takes at most 500 MB of memory and 20 seconds of processor time. A file may have up to
-    4,096 columns. For files of up to 20 MB, the limits are 5 million numbers in a text, npy or
-    Parquet file, 10 million whole numbers in an npy file, 20 million samples in a FLAC file, and 64
-    MiB of decompressed text. For larger files, these limits grow in proportion to the file size.
-    Files that exceed a limit raise an error.
+    4,096 columns. A text, npy or Parquet file of up to 20 MB may hold 5 million numbers. An npy
+    file of whole numbers may hold 10 million numbers, and a FLAC file 20 million samples. A text
+    may have up to 64 MiB after decompression. For files larger than 20 MB, the limits grow in
+    proportion to the file size. Files that exceed a limit raise an error.
 
     Args:
         path: Path of the file.
-        channels: Names of the columns that are channels, in order. In text and Parquet files, the
-            function ignores upper and lower case and a unit in brackets. For example, `x` selects
+        channels: Names of the columns that are channels, in order. In text and Parquet files, names
+            may differ from the columns in case and in a unit in brackets. For example, `x` selects
             the column `X (g)`. For npy and WAVE files, pass names for all columns, or the numbers
             of some columns, counted from 1. By default, the channels are all columns except the
             columns that are left out as described above.
-        rate_hz: Sampling rate, in steps per second. If the file also states a rate, the two rates
-            may differ by at most 2 %, because clocks usually have smaller errors. Default: the rate
-            of the file.
+        rate_hz: Sampling rate, in steps per second. `rate_hz` may differ by at most 2 % from a rate
+            that the file states, because clocks usually have smaller errors. Default: the rate of
+            the file.
         resample_hz: Sampling rate after resampling, at most twice the rate of the recording. With
             `resample_hz`, the steps of the file may be uneven, as in recordings by phones. The
-            function resamples by a polyphase filter. The filter changes the amplitude of
-            frequencies up to 90 % of the lower rate's Nyquist frequency by at most 0.5 dB. The
-            filter attenuates images and aliases by 50 dB or more. Default: no resampling.
+            function resamples by a polyphase filter. Up to 90 % of the Nyquist frequency of the
+            lower rate, the filter changes amplitudes by at most 0.5 dB. The filter attenuates
+            images and aliases by 50 dB or more. Default: no resampling.
         time: Name of the time column. By default, the function finds the column by its name.
         time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
-            unit in the name of the column, or a unit that the size of the numbers implies.
+            unit in the name of the column. If the name contains no unit, the function infers the
+            unit from the size of the numbers.
         max_gap: Longest gap to interpolate between two values, in seconds. Default: 5 steps.
 
     Returns:
@@ -109,9 +110,9 @@ def read(
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file has another format, is empty or damaged, has rows of different
-            lengths, exceeds the limits above, does not contain a requested column, or has a gap
-            longer than `max_gap` between two pieces of at least 8 steps. If `resample_hz` is None,
+        ValueError: If the file has another format, is empty, damaged or too large, has rows of
+            different lengths, or does not contain a requested column. A gap longer than `max_gap`
+            between two pieces of at least 8 steps also raises this error. If `resample_hz` is None,
             a file that is not sampled evenly also raises this error. The message contains the file,
             the line, the column and advice. Use `read_pieces` to cut a recording at gaps.
         ImportError: If pyarrow is not installed and the file is a Parquet file, or if soundfile is
@@ -143,9 +144,9 @@ def read(
         gap, unit = gaps[0], "steps" if has_no_rate else "s"
         raise ValueError(
             Message(
-                "{path}, {place}: nothing was recorded in the {length:.4g} {unit} before this "
-                "step, which is more than {max_gap}. Set a larger {max_gap}, or cut the recording "
-                "at this gap by {read_pieces()}.",
+                "{path}, {place}: a gap of {length:.4g} {unit} ends at this step and is longer "
+                "than {max_gap}. Set a larger {max_gap}, or cut the recording at this gap by "
+                "{read_pieces()}.",
                 path=signal.path,
                 place=signal.place(gap.row),
                 length=gap.seconds,
@@ -175,7 +176,8 @@ def read_pieces(
         resample_hz: Sampling rate after resampling, in steps per second. Default: no resampling.
         time: Name of the time column. By default, the function finds the column by its name.
         time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
-            unit in the name of the column, or a unit that the size of the numbers implies.
+            unit in the name of the column. If the name contains no unit, the function infers the
+            unit from the size of the numbers.
         max_gap: Longest gap to interpolate between two values, in seconds. Default: 5 steps.
 
     Returns:
@@ -241,8 +243,8 @@ def _check_positive(name, value):
 
 
 def _read(path, options):
-    """Returns the `Signal` in a file, its pieces as `Recording`, and the gaps between the
-    pieces."""
+    """Returns the `Signal` in a file, the pieces of the signal as a list of `Recording`, and the
+    gaps between the pieces."""
     path = pathlib.Path(path)
     signal, resolution = _formats.format_of(path).read(path, options)
     signal = dataclasses.replace(signal, rate_hz=_stated_rate(signal, options.rate_hz))
@@ -253,8 +255,8 @@ def _read(path, options):
 
 
 def _stated_rate(signal, rate_hz):
-    """Returns the rate that the caller or the header of the file states. Returns None if neither
-    states a rate."""
+    """Returns the rate that the caller or the header of the file states, or None if no rate is
+    stated."""
     if signal.seconds is None or len(signal.seconds) < 2:
         return _times.agreed(signal.path, signal.rate_hz, rate_hz, "its header")
     return rate_hz
@@ -272,7 +274,7 @@ def _common_rate(signal, pieces):
 
 
 def _finished(piece, resolution, rate_hz, resample_hz):
-    """Converts a piece to a `Recording`. Resamples the piece if `resample_hz` is not None."""
+    """Converts a piece to a `Recording`. If `resample_hz` is not None, resamples the piece."""
     piece = dataclasses.replace(piece, rate_hz=rate_hz)
     if resample_hz is not None:
         piece = _resampling.resampled(piece, resolution, resample_hz)

@@ -24,7 +24,7 @@ class Recording:
             read as decimal points." The notes contain neither the path of the file nor any of its
             values.
         left_out: Names of the columns that were not used as channels because of their content or
-            their name. Empty if the caller named the channels.
+            their name. The list is empty if the caller named the channels.
     """
 
     path: pathlib.Path
@@ -83,7 +83,7 @@ def check_range(
             `"line 7"`.
 
     Raises:
-        ValueError: If the array is empty, or a value is infinite or too large for float32.
+        ValueError: If the array is empty, or if a value is infinite or too large for float32.
     """
     if not len(values):
         raise ValueError(f"{path} holds no steps. Leave it out.")

@@ -75,8 +75,8 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
         raise ValueError(
             Message(
                 "{path} has {native:.6g} Hz and cannot be resampled to {rate:g} Hz, because the "
-                "new rate must be at least 1/{coarsest} of its rate. If the unit of its times is "
-                "wrong, set {time_unit}.",
+                "new rate must be at least 1/{coarsest} of the file's rate. If the file's times "
+                "are in another unit, set {time_unit}.",
                 path=path,
                 native=native_hz,
                 rate=rate_hz,
@@ -196,12 +196,12 @@ def _uneven(signal, native_hz, rate_hz):
     The rate of the even times is at least twice the native rate. A low-pass filter then removes
     frequencies above the native Nyquist frequency. Splines attenuate high frequencies, so the
     result differs from the samples. The function resamples the differences between samples and
-    result in the same way, and adds the resampled differences to the result. Including the first
-    spline, the method takes `ROUNDS` rounds.
+    result in the same way, and adds the resampled differences to the result. The function repeats
+    this correction, and uses `ROUNDS` splines in total.
 
-    This method needs a hundred times as much memory as the samples. So the function resamples a
-    long signal in blocks. Each sample affects only a few dozen steps of the result, and neighboring
-    blocks overlap by more steps.
+    The method needs a hundred times as much memory as the signal itself, so the function resamples
+    a long signal in blocks. Each sample affects only a few dozen steps of the result. Neighboring
+    blocks overlap by a larger number of steps.
     """
     seconds, values = _without_close_samples(signal.seconds, signal.values, CLOSEST / native_hz)
     block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])
@@ -222,8 +222,8 @@ def _uneven(signal, native_hz, rate_hz):
 
 
 def _splined(seconds, values, native_hz, rate_hz):
-    """Resamples values by the method that `_uneven` describes. The times of the values are uneven
-    and begin at 0."""
+    """Resamples values by the method that `_uneven` describes. `seconds` are uneven times that
+    begin at 0."""
     import scipy.interpolate
 
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))

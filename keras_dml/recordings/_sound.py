@@ -85,7 +85,10 @@ def read_flac(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
             values, rate = _samples(file, most), file.samplerate
             is_cut = values.size <= most and len(values) != file.frames
             if file.format != "FLAC" or is_cut:
-                raise ValueError(f"{file.format} with {len(values)} of {file.frames} samples")
+                raise ValueError(
+                    f"the file contains {len(values)} of the {file.frames} samples that its "
+                    f"{file.format} header states"
+                )
     except (soundfile.SoundFileError, RuntimeError, ValueError) as error:
         raise ValueError(
             f"{path} is not a complete FLAC file: {str(error).rstrip('.')}. Convert it, for "
@@ -108,7 +111,7 @@ def _check_has_no_times(path, options):
 
 
 def _signal(path, values, rate, options, notes):
-    """Returns the `Signal` of the requested channels, and 0 as the resolution of the clock.
+    """Returns the `Signal` of the requested channels, and the resolution of the clock, which is 0.
 
     Voice models request the channels `("sound",)`. For voice models, the function averages several
     channels to one channel.
@@ -230,25 +233,25 @@ def _decode_wave(data):
     """
     kind = data[:4]
     if kind not in (b"RIFF", b"RIFX", b"RF64") or data[8:12] != b"WAVE":
-        raise ValueError("it does not begin as WAVE files do")
+        raise ValueError("the file does not begin with the header of a WAVE file")
     order = ">" if kind == b"RIFX" else "<"
     form, long_size, start = None, None, 12
     while True:
         if start + 8 > len(data):
-            raise ValueError("it has no samples, or it is cut off before the samples")
+            raise ValueError("the file has no samples, or it is cut off before the samples")
         name, size = data[start : start + 4], struct.unpack_from(f"{order}I", data, start + 4)[0]
         start += 8
         if name == b"data":
             break
         if start + size > len(data):
-            raise ValueError(f"its chunk {name.decode('latin-1')!r} is cut off")
+            raise ValueError(f"the chunk {name.decode('latin-1')!r} of the file is cut off")
         if name == b"fmt ":
             form = data[start : start + size]
         if name == b"ds64" and size >= 16:
             long_size = struct.unpack_from("<Q", data, start + 8)[0]
         start += size + size % 2
     if form is None or len(form) < 16:
-        raise ValueError("it does not state how samples are stored")
+        raise ValueError("the file does not state how samples are stored")
     tag, channels, rate, _, block, bits = struct.unpack_from(f"{order}HHIIHH", form)
     if tag == EXTENSIBLE and len(form) >= 26:
         tag = struct.unpack_from(f"{order}H", form, 24)[0]
@@ -264,15 +267,24 @@ def _decode_wave(data):
         size = rest - rest % max(block, 1)
         notes = (UNKNOWN_LENGTH,)
     if size > rest:
-        raise ValueError(f"its header states {size} bytes of audio, but the file has {rest}")
+        raise ValueError(
+            f"the header of the file states {size} bytes of audio, but the file has {rest} bytes "
+            "of audio"
+        )
     if not channels or not block or block % channels or not 0 < rate < 2**31:
         raise ValueError(
-            f"its header states {channels} channels, {block} bytes per step and {rate} Hz"
+            f"the header of the file states invalid values: {channels} channels, {block} bytes per "
+            f"step and {rate} Hz"
         )
     if not 0 < bits <= 8 * block // channels:
-        raise ValueError(f"its header states {bits} bits in {block // channels} bytes")
+        raise ValueError(
+            f"the header of the file states {bits} bits and {block // channels} bytes per sample, "
+            "which contradict each other"
+        )
     if size % block:
-        raise ValueError(f"its {size} bytes of audio are not a multiple of {block} bytes per step")
+        raise ValueError(
+            f"the file has {size} bytes of audio, which is not a multiple of {block} bytes per step"
+        )
     values = _decoded(memoryview(data)[start : start + size], tag, block // channels, bits, order)
     return _Sound(rate, values.reshape(-1, channels), tag == FLOAT, notes)
 
@@ -307,7 +319,9 @@ def _decoded(raw, tag, width, bits, order):
         return _CODES_OF_MU_LAW[np.frombuffer(raw, np.uint8)]
     if tag == A_LAW and width == 1:
         return _CODES_OF_A_LAW[np.frombuffer(raw, np.uint8)]
-    raise ValueError(f"its samples are of format {tag} with {bits} bits, which cannot be read")
+    raise ValueError(
+        f"the samples in the file have format {tag} with {bits} bits, which cannot be read"
+    )
 
 
 def _scaled(numbers, bits):

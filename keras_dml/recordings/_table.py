@@ -59,7 +59,7 @@ class Table:
             NaN for missing numbers. The function raises ValueError if a field is neither a number
             nor missing.
         seconds: Function that takes the index of a column and returns its dates in seconds, with
-            NaN for missing dates. The function returns None if the column does not contain dates.
+            NaN for missing dates. For a column without dates, the function `seconds` returns None.
         notes: Sentences that describe assumptions about the file.
         rate_hz: Sampling rate that the file states outside its columns. None if the file states no
             rate.
@@ -95,7 +95,9 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
             table has no rows, or if the times do not rise.
     """
     if not len(table.names):
-        raise ValueError(f"{table.path}, {table.header}: there are no columns. Leave the file out.")
+        raise ValueError(
+            f"{table.path}, {table.header}: the table has no columns. Leave the file out."
+        )
     _bounds.check_columns(table.path, table.header, len(table.names))
     table = dataclasses.replace(
         table, numbers=functools.cache(table.numbers), seconds=functools.cache(table.seconds)
@@ -118,7 +120,8 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
         if clock is not None:
             notes.append(
                 Message(
-                    "Column {name!r} only rises. If it holds the times, set {time} to {name!r}.",
+                    "Column {name!r} only rises. If this column holds the times, set {time} to "
+                    "{name!r}.",
                     name=clock,
                 )
             )
@@ -175,8 +178,8 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
         names: Names of all columns.
 
     Returns:
-        Function that takes the index of a column, and raises ValueError if the name of the column
-        is empty or belongs to two columns.
+        Function that takes the index of a column. The function raises ValueError if the name of
+        this column is empty or belongs to two columns.
     """
     first, last = {}, {}
     for i, name in enumerate(names):
@@ -187,7 +190,7 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
         name = names[i]
         if name and first[name] == last[name]:
             return
-        reason = f"has the name {name!r} of another column" if name else "has no name"
+        reason = f"has the same name {name!r} as another column" if name else "has no name"
         raise ValueError(
             f"{path}, {where}: column {last[name] + 1} {reason}. Give each column its own name, "
             "or name the columns that are channels."
@@ -197,8 +200,8 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
 
 
 def _time_columns(table, options, channels):
-    """Finds all time columns, and selects one of them. Returns the index of the selected column and
-    the indices of all time columns. The first result is None if the table has no time columns."""
+    """Finds all time columns, and selects one of them. Returns the index of the selected column, or
+    None if the table has no time columns. Also returns the indices of all time columns."""
     if options.time is not None:
         (time,) = indices_of(table.path, table.names, [options.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
@@ -223,8 +226,8 @@ def _is_named_t(table, i):
 
 
 def _is_noise(table, i):
-    """Returns whether the values in a column fall in more than a quarter of the steps. A column
-    that falls so often is not a clock."""
+    """Returns whether the values in a column fall in more than a quarter of the steps, so that the
+    column is not a clock."""
     try:
         changes = np.diff(table.numbers(i))
     except ValueError:
@@ -283,8 +286,8 @@ def _all_channels(table, times):
     """Finds the columns that may be channels.
 
     Returns:
-        Indices of the possible channels, and a dictionary that maps the name of each remaining
-        column to the reason why the column is left out.
+        Indices of the possible channels, and a dictionary `{name: reason}` of the columns that are
+        left out.
     """
     channels, constant, left_out, times = [], [], {}, {*times}
     counts = collections.Counter(table.names)
@@ -339,10 +342,12 @@ def _reason(name, values):
 
 
 def _note_on_left_out(name, reason):
-    advice = Message("Name it in {channels} to use it.")
+    advice = Message("To use this column, name it in {channels}.")
     if reason == RISES:
         advice = Message(
-            "{advice} If it holds the times, set {time} to {name!r}.", advice=advice, name=name
+            "{advice} If this column holds the times, set {time} to {name!r}.",
+            advice=advice,
+            name=name,
         )
     return Message(
         "Column {name!r} was not used as a channel, because {reason}. {advice}",
@@ -368,7 +373,10 @@ def _seconds(table, i, options, values):
     present = np.flatnonzero(np.isfinite(times))
     if is_infinite.any() or (len(times) and not len(present)):
         row = np.flatnonzero(~np.isfinite(times))[0]
-        raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
+        raise ValueError(
+            f"{table.path}, {table.place(row)}: the time in column {name!r} is {times[row]}, but a "
+            "time must be a finite number. Correct the time, or leave the recording out."
+        )
     if are_dates and options.time_unit is not None:
         raise ValueError(
             Message(
@@ -387,7 +395,7 @@ def _seconds(table, i, options, values):
     is_repeat = _repeats(times, values[rows])
     if is_repeat.any():
         rows, times = rows[~is_repeat], times[~is_repeat]
-        notes.append("Rows that repeat the time and the values of the row before were left out.")
+        notes.append("Rows with the same time and values as the previous row were left out.")
     size = 1.0 if are_dates else _times.TIME_UNITS.get(options.time_unit)
     seconds, resolution = _times.since_first(
         table.path,
@@ -404,8 +412,8 @@ def _repeats(times, values):
     """Returns a mask of the rows that repeat the previous row.
 
     A sensor may deliver several samples at the same time, but the values of these samples differ.
-    So the function marks repeated rows only if, in the whole table, every row that has the time of
-    the previous row also has the values of the previous row.
+    So if the table contains a row with the time of the previous row but other values, the function
+    marks no rows.
     """
     is_same_time = np.diff(times) == 0
     is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])
@@ -425,8 +433,9 @@ def sorted_by_time(table: Table, column: int) -> Table:
     Returns:
         Sorted table. The function returns the table unchanged if the rows are already in order, if
         the times cannot be read, if the sorted times would be very uneven, or if sorting would mix
-        two recordings. Sorting would mix two recordings if two runs of ordered rows share a time,
-        or if two long runs overlap in time.
+        two recordings. The function divides the table into series of rows with rising times. If two
+        series share a time, or two long series overlap in time, the function assumes that they come
+        from two recordings.
     """
     try:
         times = table.seconds(column)
@@ -491,7 +500,7 @@ def distinct(wanted: str | Iterable[str]) -> tuple[str, ...]:
     if not names or not all(names) or len(set(names)) < len(names):
         raise ValueError(
             Message(
-                "{channels} is {value!r}, but it must contain names of columns, each name once.",
+                "{channels} is {value!r}, but it must be a list of different column names.",
                 value=wanted,
             )
         )
@@ -535,8 +544,8 @@ def numbered(
             default, all columns are requested.
 
     Raises:
-        ValueError: If `wanted` contains neither the numbers of some columns nor one name for each
-            column.
+        ValueError: If an entry of `wanted` is not the number of a column, and `wanted` does not
+            name all columns.
     """
     numbers = [str(i) for i in range(1, count + 1)]
     wanted = numbers if wanted is None else wanted
@@ -575,8 +584,8 @@ def is_named_counter(name: str) -> bool:
 
 
 def is_about(name: str) -> bool:
-    """Returns whether a column describes the recording and is not a channel, judged by a name such
-    as `confidence`."""
+    """Returns whether a name, such as `confidence`, shows that a column describes the recording and
+    is not a channel."""
     return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
 
 
@@ -596,8 +605,8 @@ def words(name: str) -> set[str]:
 
 
 def _index_of(path, names, wanted, where):
-    """Returns the index of a requested column. The function first compares names exactly. If no
-    name is equal, the function ignores upper and lower case and units."""
+    """Returns the index of a requested column. The function first searches the exact name. If no
+    column has the exact name, the function ignores case and units."""
     for simplified in (str, str.strip, str.casefold, lambda name: split_unit(name)[0].casefold()):
         indices = [i for i, name in enumerate(names) if simplified(name) == simplified(wanted)]
         if len(indices) > 1:

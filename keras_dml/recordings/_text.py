@@ -100,7 +100,7 @@ def _read_table(path):
 
 
 class _Present:
-    """Iterable over those cells of a column that are not missing."""
+    """Iterable over the cells of a column, without missing cells."""
 
     def __init__(self, column):
         self._column = column

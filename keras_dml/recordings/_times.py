@@ -103,16 +103,17 @@ def agreed(
         source: Part of the file that contains the rate, such as `"its times"`, for errors.
 
     Raises:
-        ValueError: If the two rates differ by more than 2 %, because clocks usually have smaller
-            errors.
+        ValueError: If the two rates differ by more than 2 %, which is more than the usual error of
+            clocks.
     """
     if file_hz is None or caller_hz is None:
         return file_hz if caller_hz is None else caller_hz
     if not is_same_rate(file_hz, caller_hz):
         raise ValueError(
             Message(
-                "{path} has {file:.6g} Hz by {source}, but {rate_hz} is {caller:g}. Set {rate_hz} "
-                "to the rate of the file. To convert the file to another rate, use {resample_hz}.",
+                "{path} has {file:.6g} Hz according to {source}, but {rate_hz} is {caller:g}. Set "
+                "{rate_hz} to the rate of the file. To convert the file to another rate, use "
+                "{resample_hz}.",
                 path=path,
                 file=file_hz,
                 source=source,
@@ -205,10 +206,10 @@ def since_first(
         name: Name of the column.
         times: Finite numbers of the column, shape `(time,)`.
         place: Function that takes the index of a row and returns its place in the file.
-        unit: Unit of `times`, as a number of seconds. Default: the unit in the name of the column,
-            or a unit that the size of the numbers implies.
-        nominal_hz: Sampling rate that the caller states, or None. If the unit is unknown, the
-            function derives the unit from this rate.
+        unit: Unit of `times`, as a number of seconds. Default: the unit in the name of the column.
+            If the name contains no unit, the function infers the unit from the size of the numbers.
+        nominal_hz: Sampling rate that the caller states, or None. The function derives an unknown
+            unit from `nominal_hz`.
 
     Returns:
         `(seconds, resolution)`. `seconds` are rising times, shape `(time,)`. `resolution` is the
@@ -252,11 +253,11 @@ def since_first(
 
 
 def evenly_spread(seconds: np.ndarray) -> np.ndarray:
-    """Spreads rows with the same time evenly up to the next time.
+    """Replaces equal times of several rows by evenly spaced times.
 
-    A recording may start in the middle of a group of rows with the same time. So the first group
-    may have fewer rows than later groups. The function places the rows of the first group just
-    before the second group.
+    A group consists of rows with the same time. A recording may start in the middle of a group, so
+    the first group may have fewer rows than later groups. The function places the rows of the first
+    group just before the second group.
 
     Args:
         seconds: Times in ascending order, shape `(time,)`, with at least two distinct values.
@@ -282,8 +283,8 @@ def evenly_spread(seconds: np.ndarray) -> np.ndarray:
 
 
 def usual_step(seconds: np.ndarray) -> float:
-    """Returns the usual step between rising times. Ignores longer steps, at which samples are
-    missing."""
+    """Returns the usual step between rising times. Ignores longer steps, because samples are
+    missing there."""
     steps = np.diff(seconds)
     return float(steps[steps <= (1 + JITTER) * np.median(steps)].mean())
 
@@ -295,14 +296,14 @@ def rate_hz(seconds: np.ndarray) -> float | None:
 
 
 def check_even(path: pathlib.Path, seconds: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raises `UnevenTimesError` if a sample is missing or doubled."""
+    """Raises `UnevenTimesError` if a sample is missing or occurs twice."""
     row, step, mean = _farthest(seconds)
     if abs(step - mean) > JITTER * mean:
         raise UnevenTimesError(
             Message(
                 "{path}, {place}: the time steps are uneven. The step before this row takes "
-                "{step:.4g} s, but the mean step takes {mean:.4g} s. Resample the recording by "
-                "{resample_hz}, or cut the file at its gaps into several files.",
+                "{step:.4g} s, but the mean step takes {mean:.4g} s. Set {resample_hz} to resample "
+                "the recording, or cut the file at its gaps into several files.",
                 path=path,
                 place=place(row),
                 step=step,
@@ -316,8 +317,7 @@ def _farthest(seconds):
     """Finds the step that differs most from the mean step.
 
     Returns:
-        Index of the row after the found step, length of the found step, and mean length of all
-        steps.
+        Index of the row after the step, length of the step, and mean length of all steps.
     """
     steps = np.diff(seconds)
     if not len(steps):
@@ -330,8 +330,8 @@ def _farthest(seconds):
 def _resolution(seconds):
     """Returns the resolution of times: the largest error that rounding may have caused, in seconds.
 
-    The resolution is the largest power of ten that divides all times. But the resolution is never
-    larger than the difference between the longest and the shortest step.
+    The resolution is the largest power of ten that divides all times, or the difference between the
+    longest and the shortest step if this difference is smaller.
     """
     steps = np.diff(seconds)
     steps = steps[steps > 0]

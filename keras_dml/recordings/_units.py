@@ -121,7 +121,7 @@ def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
 
     Args:
         recording: `Recording` to convert.
-        units: New unit of each channel. None leaves a channel unchanged.
+        units: New unit of each channel, or None for a channel that does not change.
 
     Returns:
         `Recording` in the new units, with notes about the conversions. A channel does not change if

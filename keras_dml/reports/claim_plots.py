@@ -30,14 +30,15 @@ def claims(
 ) -> Figure:
     """Plots claims, with one column for each claimed person and one point for each claim. A line
     shows the threshold. The higher a point, the closer is the recording to the claimed person. In
-    each column, true claims come first, then false claims by people whom other claims name, and
-    then false claims by strangers. Claims of the same kind follow the order of `decisions`.
+    each column, true claims come first. Next come false claims by people who have another column,
+    and last come false claims by strangers. Claims of the same kind follow the order of
+    `decisions`.
 
     Args:
         decisions: `keras_dml.gallery.Decision` of each claim. All decisions must have the same
             threshold.
         people: Name of the person who made the recording, for each claim. A person counts as a
-            stranger if no claim in `decisions` is a claim to be this person.
+            stranger if nobody in `decisions` claims to be this person.
         title: Main result, in one sentence. By default, the title states the number of correct
             decisions.
         caption: Text that states the data, the model and the source of the recordings.
@@ -46,12 +47,12 @@ def claims(
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
 
     Raises:
-        ValueError: If `decisions` or `people` is empty, their lengths differ, or the decisions have
-            different thresholds.
+        ValueError: If `decisions` or `people` is empty, if their lengths differ, or if the
+            decisions have different thresholds.
     """
     if not decisions or len(decisions) != len(people):
         raise ValueError(
-            "`decisions` and `people` must each have one entry per claim, for at least one claim. "
+            "`decisions` and `people` must have one entry per claim, and at least one entry. "
             f"Received {len(decisions)} decisions and {len(people)} people."
         )
     thresholds = {decision.threshold for decision in decisions}
@@ -103,7 +104,7 @@ def _draw_limit(axes, limit, end):
 
 
 def _draw_column(axes, column, rows, claimed):
-    """Draws all claims to be one person."""
+    """Draws the claims in one column, which all name the same person."""
     groups = {label: [] for label in _LOOKS}
     for decision, who in rows:
         groups[_kind(decision, who, claimed)].append(_nearness(decision, decision.score))
@@ -124,10 +125,8 @@ def _draw_column(axes, column, rows, claimed):
 
 
 def _kind(decision, who, claimed):
-    """Returns one of three kinds of claims.
-
-    A claim is true, is false and made by a person whom other claims name, or is false and made by a
-    stranger.
+    """Returns the kind of a claim: a true claim, a false claim by a person who has another column,
+    or a false claim by a stranger.
     """
     if decision.person == who:
         return TRUE

@@ -23,9 +23,9 @@ def explanation(result: Explanation, *, title: str | None = None, caption: str =
     """Plots how moments, channels, pairs of channels and regions contribute to a distance.
 
     The plot shows the recordings over time. Moments that increase the distance are orange, and
-    moments that decrease the distance are blue. The larger the part of a moment, the darker its
-    color. Bars below the recordings show the largest parts of channels, pairs of channels and
-    regions.
+    moments that decrease the distance are blue. The more a moment contributes, the darker is its
+    color. Bars below the recordings show the largest contributions of channels, pairs of channels
+    and regions.
 
     Args:
         result: Explanation of a distance.
@@ -65,7 +65,7 @@ def _title(result):
         _, name, part = max(changes, key=lambda change: abs(change[2]))
         return f"Without {name} the recordings are {'closer' if part > 0 else 'further apart'}"
     kind, name, _ = changes[0]
-    return f"{result.measure.capitalize()}: its largest {kind.removesuffix('s')} is {name}"
+    return f"The {kind.removesuffix('s')} with the largest part of the {result.measure} is {name}"
 
 
 def _draw_recording(axes, name, line, result):
@@ -104,4 +104,5 @@ def _draw_bars(axes, name, parts, by_removal):
     axes.barh(places, list(parts.values()), color=colors, height=0.7)
     axes.set_yticks(places, list(parts))
     axes.set_title(f"largest {name}", color=style.GRAY)
-    axes.set_xlabel("decrease of the distance by removal" if by_removal else "part of the distance")
+    decrease = "decrease of the distance after removal"
+    axes.set_xlabel(decrease if by_removal else "part of the distance")

@@ -3,8 +3,8 @@ Figures 2 to 5).
 
 Each function draws a plot from a table, which is a dict from names to columns. `reports.save`
 writes the table in the same folder as the plot. All measured values are fractions. Error bars show
-standard errors over seeds. The columns `..._stderr` contain these errors. A value without a
-standard error has no error bar.
+standard errors over seeds, which are in the columns `..._stderr`. A value without a standard error
+has no error bar.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def loss_comparison(
             for each measure `x`. Missing values are None.
         figures: Dict from the column of a measure to its name in the plot. Each measure has a
             panel.
-        own: Method that the paper proposes. The plot highlights this method.
+        own: Method that the paper proposes and that the plot highlights.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds. The function puts an explanation
-            of dots and diamonds before the caption.
+        caption: Text that names the data, the people, the protocol and the seeds. The function puts
+            an explanation of dots and diamonds before the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -93,9 +93,10 @@ def loss_people(
 
     Args:
         table: Columns `method`, `person`, `value` and `value_stderr`.
-        own: Method that the paper proposes. The plot prints the name of this method in bold.
+        own: Method that the paper proposes. The plot prints the name of the proposed method in
+            bold.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds.
+        caption: Text that names the data, the people, the protocol and the seeds.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -135,10 +136,10 @@ def loss_spread(table: Mapping[str, Sequence[Any]], *, title: str, caption: str 
 
     Args:
         table: Table with the columns `method`, `kind` (`"own"` or `"other"` class), `fraction`
-            (from 0 to 1) and `distance`. Each value of `distance` is the quantile of the distances
-            at the value of `fraction` in the same row.
+            (from 0 to 1) and `distance`. In each row, `distance` is a quantile of the distances,
+            and `fraction` is the level of this quantile.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds.
+        caption: Text that names the data, the people, the protocol and the seeds.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -178,8 +179,8 @@ def draw_quantiles(
     Args:
         axes: Axes to draw on.
         height: Vertical position of the dot and the lines.
-        fractions: Fractions from 0 to 1, ascending.
-        values: Quantiles at these fractions.
+        fractions: Levels of the quantiles, from 0 to 1, ascending.
+        values: Quantile at each level.
         color: Color of the dot and the lines.
         label: Name in the legend, or None.
     """
@@ -203,10 +204,10 @@ def loss_sweep(
     Args:
         table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
         value: Name of the hyperparameter, which labels the horizontal axis.
-        unit: Unit of the hyperparameter. If the hyperparameter is a count, pass a noun for the
-            counted things.
+        unit: Unit of the hyperparameter. If the hyperparameter is a number of things, pass the name
+            of the things.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds.
+        caption: Text that names the data, the people, the protocol and the seeds.
         logarithmic: Whether the axis of the hyperparameter is logarithmic.
 
     Returns:
@@ -244,7 +245,7 @@ def loss_curves(
             `recall_at_1` and `recall_at_1_stderr`.
         value: Name of the hyperparameter, which labels the legend.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds.
+        caption: Text that names the data, the people, the protocol and the seeds.
 
     Returns:
         `matplotlib.figure.Figure`.

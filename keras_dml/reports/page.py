@@ -20,11 +20,12 @@ class Section(NamedTuple):
     Attributes:
         title: Heading above the table.
         text: Explanation of the measured quantity and the data.
-        columns: Headings of the columns. The heading of a column that contains only marks is `""`.
+        columns: Headings of the columns. If a column contains only marks, its heading is `""`.
         rows: Rows of the table. `str` converts each entry to text.
         note: Text below the table, which is printed in a small font.
-        groups: Labels above groups of neighboring columns. Each entry is a pair of a label and its
-            number of columns. If the list is empty, the table has no such labels.
+        groups: Labels above groups of neighboring columns. Each entry is a pair: a label, and the
+            number of columns below the label. If the list is empty, the table has no labels above
+            its headings.
     """
 
     title: str
@@ -62,19 +63,19 @@ def write_page(
         path: Path of the HTML file.
         title: Title of the page.
         lead: Paragraphs below the title.
-        sections: Tables, in order.
-        pictures: Pictures, in order.
+        sections: Tables of the page, in order.
+        pictures: Pictures of the page, in order.
         facts: Facts about the run, such as command, seeds and time, as a dict from the name of a
-            fact to its text. The function adds the date.
+            fact to its text. The function adds the date to the facts.
 
     Returns:
         `path`.
 
     Raises:
-        ValueError: If a row does not have one entry per column, the groups do not cover each column
-            once, or a picture is not an `.svg` file.
+        ValueError: If a row does not have one entry per column, if a column does not belong to
+            exactly one group, or if a picture is not an `.svg` file.
         TypeError: If `lead` is a text instead of a list of paragraphs.
-        OSError: If a picture cannot be read, or the page cannot be written.
+        OSError: If a picture cannot be read, or if the page cannot be written.
     """
     if isinstance(lead, str):
         raise TypeError(f"`lead` must be a list of paragraphs. Received the text {lead!r}.")
@@ -110,8 +111,8 @@ def write_page(
 
 
 def _data_address(path):
-    """Returns a picture as a data URL. If the page contained the SVG code itself, two pictures
-    could have equal ids.
+    """Returns a picture as a data URL. The page does not contain the SVG code itself, because the
+    ids in two pictures could be equal.
     """
     path = pathlib.Path(path)
     if path.suffix != ".svg":

@@ -30,16 +30,16 @@ def protocol_curves(table: Mapping[str, Sequence[Any]], *, title: str, caption: 
     """Plots results of the protocol of Abdelwahab2019 (Table 1 and Figures 3, 6 and 8).
 
     The panel for verification shows how the AUC depends on the number of observed recordings. The
-    panels for identification and imposters show how accuracy and AUC depend on the fraction of
-    people who are enrolled, for the largest number of observed recordings.
+    panels for identification and imposters show accuracy and AUC at the largest number of observed
+    recordings. The horizontal axis of these two panels is the fraction of people who are enrolled.
 
     Args:
         table: Table with the columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and
             `stderr`, as in the records of `evaluation.paper_protocol`. The column `paper` holds the
             value that the paper reports, or None.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds. The function puts an explanation
-            of bars and diamonds before the caption.
+        caption: Text that names the data, the people, the protocol and the seeds. The function puts
+            an explanation of bars and diamonds before the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -78,10 +78,12 @@ def person_distances(
 
     Args:
         table: Table with the columns `method`, `stage`, `kind` (`"same"` or `"other"` person),
-            `fraction` (from 0 to 1) and `distance`. Each value of `distance` is the quantile of the
-            distances at the value of `fraction` in the same row. Each value of `stage` has a panel.
+            `fraction` (from 0 to 1) and `distance`. In each row, `distance` is a quantile of the
+            distances, and `fraction` is the level of this quantile. Each value of `stage` has a
+            panel.
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol, seeds, and the unit of the distances.
+        caption: Text that names the data, the people, the protocol, the seeds, and the unit of the
+            distances.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -118,7 +120,7 @@ def embedding_maps(table: Mapping[str, Sequence[Any]], *, title: str, caption: s
             `x` and `y` hold the coordinates that `embedding_plane` returns. If there are more than
             8 people, some people have the same marker.
         title: Main result, in one sentence.
-        caption: Text that states data, people and protocol.
+        caption: Text that names the data, the people and the protocol.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -161,8 +163,9 @@ def embedding_plane(distances: ArrayLike) -> np.ndarray:
         distances: Symmetric matrix of the distances between all embeddings, shape `(n, n)`.
 
     Returns:
-        Coordinates, shape `(n, 2)`, in the unit of the distances. The axes may be flipped, so the
-        function makes the coordinate with the largest absolute value on each axis positive.
+        Coordinates, shape `(n, 2)`, in the unit of the distances. The direction of an axis is
+        arbitrary. The function chooses the direction in which the coordinate with the largest
+        absolute value is positive.
 
     >>> embedding_plane(np.array([[0, 3, 3.0], [3, 0, 0], [3, 0, 0]])).round(2) + 0.0
     array([[ 2.,  0.],

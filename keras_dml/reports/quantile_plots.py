@@ -26,7 +26,7 @@ def quantile_curves(
 
     Each thin line shows one recording. A thick line shows, at each knot, the median over the
     recordings of a person. The size of the shaded area between the two thick lines is the
-    1-Wasserstein distance between the two medians in this filter (Abdelwahab2019, Eq. 9). The
+    1-Wasserstein distance between the two medians in the filter (Abdelwahab2019, Eq. 9). The
     function ranks filters by a difference: the mean distance between the two people minus the mean
     distance between recordings of the same person.
 
@@ -44,8 +44,8 @@ def quantile_curves(
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
 
     Raises:
-        ValueError: If `first` or `second` does not hold finite quantile embeddings, their knots
-            differ, or `filters` exceeds the number of filters.
+        ValueError: If `first` or `second` does not hold finite quantile embeddings, if their knots
+            differ, or if `filters` exceeds the number of filters.
     """
     first, second, knots = _check(first, second)
     if not 1 <= filters <= first.shape[1]:
@@ -76,13 +76,13 @@ def quantile_curves(
 
 
 def filter_distances(first: Tensor, second: Tensor, knots: ArrayLike) -> Any:
-    """Computes, for each filter, mean 1-Wasserstein distances between recordings of two people and
-    between recordings of the same person.
+    """Computes two mean 1-Wasserstein distances for each filter: between recordings of different
+    people and between recordings of the same person.
 
     Args:
         first: Quantile values of the first person, shape `(recordings, filters, knots)`.
-        second: Quantile values of the second person, in the same shape except for the number of
-            recordings.
+        second: Quantile values of the second person. The number of recordings may differ from
+            `first`.
         knots: Knots, shape `(knots,)`.
 
     Returns:
@@ -99,9 +99,8 @@ def filter_distances(first: Tensor, second: Tensor, knots: ArrayLike) -> Any:
 
 
 def _pairs(x, y, knots):
-    """Computes distances of all pairs in each filter by the trapezoidal rule. If the difference
-    between two quantile functions changes its sign within a segment, the function corrects the rule
-    in this segment.
+    """Computes distances of all pairs in each filter by the trapezoidal rule. The rule is corrected
+    in each segment in which the difference between the two quantile functions changes its sign.
     """
     gap = x[:, None] - y[None]  # (m, n, filters, knots)
     left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])

@@ -86,7 +86,7 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
 
     Args:
         title: Main result, in one sentence.
-        caption: Text that states data, people, protocol and seeds.
+        caption: Text that names the data, the people, the protocol and the seeds.
         width: Width in inches.
         height: Height in inches.
 
@@ -145,7 +145,7 @@ def save(
         Paths of the files, in the order PNG, SVG, CSV.
 
     Raises:
-        ValueError: If `stem` does not end with a name, or one of the files exists and is not a
+        ValueError: If `stem` does not end with a name, or if one of the files exists and is not a
             regular file.
         OSError: If a file cannot be written.
     """

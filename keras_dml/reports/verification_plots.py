@@ -27,9 +27,9 @@ def verification_curves(
 ) -> Figure:
     """Plots the ROC curve and the DET curve of verification results.
 
-    The ROC curve has a logarithmic axis for the false accept rate. The DET curve has normal deviate
-    axes. On these axes, normally distributed scores give straight lines, and low error rates are
-    easy to read. A dot on each DET curve marks the equal error rate.
+    The ROC curve has a logarithmic axis for the false accept rate. The axes of the DET curve have a
+    normal deviate scale. On this scale, normally distributed scores give straight lines, and low
+    error rates are easy to read. A dot on each DET curve marks the equal error rate.
 
     Args:
         results: A `Verification`, or a dict from names of methods to results. A result is a
@@ -37,8 +37,8 @@ def verification_curves(
             the function draws the mean curve of the repetitions, with a band of plus and minus one
             standard error.
         title: Main result, in one sentence. By default, the title states the equal error rates.
-        caption: Text that states data, people, protocol and seeds. The function puts the numbers
-            of trials before the caption.
+        caption: Text that names the data, the people, the protocol and the seeds. The function puts
+            the numbers of trials before the caption.
 
     Returns:
         `matplotlib.figure.Figure`, which `reports.save` writes to files.
@@ -100,8 +100,8 @@ def score_histogram(
     Args:
         result: A `Verification`, which holds the scores of all trials.
         title: Main result, in one sentence. By default, the title states the equal error rate.
-        caption: Text that states data, people, protocol and seeds. The function puts the numbers
-            of trials before the caption.
+        caption: Text that names the data, the people, the protocol and the seeds. The function puts
+            the numbers of trials before the caption.
         unit: Name of the score, which labels the horizontal axis.
 
     Returns:
@@ -192,8 +192,8 @@ def _mean_curve(runs, lowest):
     """Computes the mean curve of several runs, for false accept rates (FAR) from `lowest` to 1.
 
     Returns:
-        FAR, mean true accept rate (TAR), and standard error of the TAR. The standard error is None
-        if there is only one run.
+        Tuple of the FAR, the mean true accept rate (TAR), and the standard error of the TAR. The
+        standard error is None if there is only one run.
     """
     if len(runs) == 1:
         far, tar, _ = runs[0].roc

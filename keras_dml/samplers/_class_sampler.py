@@ -103,7 +103,7 @@ class ClassSampler(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch whose batches are drawn. Set this number to resume an earlier run."""
+        """Number of the epoch whose batches are drawn. Set `epoch` to resume an earlier run."""
         return self._epoch
 
     @epoch.setter
@@ -193,7 +193,7 @@ class ClassSampler(keras.utils.PyDataset):
         return ids
 
     def _groups_of_classes(self, groups, names, members):
-        """Returns the group of each class as integers from 0.
+        """Returns the group of each class, as integers 0, 1, and so on.
 
         Raises:
             ValueError: If a class has examples in two groups.
@@ -203,8 +203,8 @@ class ClassSampler(keras.utils.PyDataset):
             if len(distinct) > 1:
                 raise ValueError(
                     f"`groups` must hold one group per class. Class {self.class_names[id_]!r} has "
-                    f"examples in {[names[group] for group in distinct[:3]]}. Give all examples of "
-                    "a class the same group."
+                    f"examples in the groups {[names[group] for group in distinct[:3]]}. Give all "
+                    "examples of a class the same group."
                 )
         return groups[[rows[0] for rows in members]]
 
@@ -221,8 +221,8 @@ class ClassSampler(keras.utils.PyDataset):
 
 
 def batches_of_an_epoch(steps_per_epoch: int | None, steps: int | None) -> int | None:
-    """Returns the number of batches per epoch, which is passed as `steps_per_epoch` or by its old
-    name `steps`.
+    """Returns the number of batches per epoch, which users pass as `steps_per_epoch` or as `steps`
+    (the old name).
     """
     if steps_per_epoch is not None and steps is not None:
         raise ValueError(

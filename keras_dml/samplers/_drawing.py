@@ -24,8 +24,8 @@ class Drawing:
         sessions: Session of each row as an integer, shape `(rows,)`, or None. If sessions are
             given, the rows of a class come from as many sessions as possible.
         groups: Group of each class as an integer, shape `(classes,)`, or None. If groups are given,
-            the classes of a batch come from one group. If this group has too few classes, the other
-            classes come from the next groups.
+            the classes of a batch come from one group. If the group has too few classes, the
+            remaining classes come from the groups that are drawn next.
         mixed: Fraction of batches whose classes come from all groups.
         seed: Seed of all draws, a non-negative integer.
     """
@@ -61,9 +61,10 @@ class Drawing:
     def class_ids(self, epoch: int, index: int) -> np.ndarray:
         """Draws the classes of a batch, int32, shape `(classes,)`.
 
-        Without groups, the classes are a part of a random permutation of all classes. Every
-        `batches_to_cover` consecutive batches together use the whole permutation. With groups, the
-        method draws the groups for this batch, and takes the classes from these groups.
+        Without groups, all classes are shuffled, and each batch takes the next classes of the
+        shuffled order. When `batches_to_cover` batches have taken all classes, the classes are
+        shuffled again. With groups, the method draws groups, and takes the classes of the batch
+        from these groups.
         """
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
@@ -99,8 +100,8 @@ def members_by_class(ids: np.ndarray) -> list[np.ndarray]:
 
 
 def _occurrence(values):
-    """Counts for each value how often the same value occurs earlier, such as [7, 7, 5, 7] -> [0, 1,
-    0, 2].
+    """Counts how often each value occurs earlier in the array. For [7, 7, 5, 7], the result is [0,
+    1, 0, 2].
     """
     order = np.argsort(values, kind="stable")
     counts = np.empty(len(values), int)

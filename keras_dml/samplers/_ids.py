@@ -1,7 +1,7 @@
 """Replaces ids of any dtype by the numbers 0, 1, 2, and so on (int32).
 
 Before Keras computes a loss, it casts labels to float32, in which 16777216 and 16777217 are equal.
-Ids that are counted from 0 are small enough to stay exact.
+Ids that are counted from 0 are small enough to be exact in float32.
 """
 
 from typing import Any
@@ -24,12 +24,12 @@ def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, lis
         count: Required number of ids, which is the number of recordings.
 
     Returns:
-        New ids, int32, all below 2**24, shape `(count,)`. Sorted list of the original ids, such
-        that the entry at a new id is the original id.
+        New ids, int32, all below 2**24, shape `(count,)`. Sorted list of the original ids. Entry i
+        of the list is the original id of the new id i.
 
     Raises:
-        ValueError: If the ids have another shape, a float is not an exact integer, or there are
-            2**24 distinct ids or more.
+        ValueError: If the ids have another shape, if a float is not an exact integer, or if there
+            are 2**24 distinct ids or more.
         TypeError: If the ids cannot be sorted, for example because they mix strings and integers.
     """
     flat = _flat_ids(name, values, count)
@@ -44,7 +44,7 @@ def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, lis
     if len(names) >= FLOAT32_EXACT:
         raise ValueError(
             f"`{name}` must hold fewer than {FLOAT32_EXACT} distinct ids, because larger ids are "
-            f"not exact in float32. Received: {len(names)}. Train on a part of the classes."
+            f"not exact in float32. Received: {len(names)}. Train on fewer classes."
         )
     position = {value: index for index, value in enumerate(names)}
     return np.array([position[value] for value in flat], np.int32), names
@@ -78,8 +78,8 @@ def _flat_ids(name, values, count):
     for index, value in enumerate(flat):
         if isinstance(value, float) and not (value.is_integer() and abs(value) < 2**digits):
             raise ValueError(
-                f"`{name}` must hold ids. Received {value!r} at index {index}, a float that is not "
-                f"an integer below 2**{digits}. Larger floats of this dtype are not exact. Pass "
-                "integers or strings."
+                f"`{name}` must hold ids. Received {value!r} at index {index}. A float must be a "
+                f"whole number below 2**{digits}, because larger floats of this dtype are not "
+                "exact. Pass integers or strings."
             )
     return flat

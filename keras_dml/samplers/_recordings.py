@@ -1,4 +1,4 @@
-"""Checks recordings and examples. The constructors of samplers call these checks."""
+"""Checks recordings and examples. The constructors of samplers call the checks."""
 
 import numpy as np
 
@@ -19,8 +19,9 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
 
     Raises:
         TypeError: If a recording does not hold real numbers.
-        ValueError: If `x` is empty, or a recording has a wrong rank, no values, another number of
-            channels, or NaN or infinite values. The message names the index of the recording.
+        ValueError: If `x` is empty, if a recording has a wrong rank or no values, if recordings
+            have different numbers of channels, or if a recording holds NaN or infinite values. The
+            error message contains the index of the recording.
     """
     if hasattr(x, "__array__"):
         refuse_masked("`x`", x)
@@ -56,8 +57,8 @@ def as_examples(x: ArrayLike) -> np.ndarray:
 
     Raises:
         TypeError: If the examples do not hold real numbers.
-        ValueError: If `x` is empty or has only one axis, or an example has NaN or infinite values.
-            The message names the index of the example.
+        ValueError: If `x` is empty or has only one axis, or if an example has NaN or infinite
+            values. The error message contains the index of the example.
     """
     x = real("`x`", x)
     if x.ndim < 2 or x.size == 0:
@@ -72,8 +73,8 @@ def as_examples(x: ArrayLike) -> np.ndarray:
 
 
 def batch_length(recordings: list[np.ndarray], length: int | None) -> int:
-    """Returns the number of time steps in each row of a batch, which is `length`. If `length` is
-    None, the number is the common length of all recordings.
+    """Returns the number of time steps in each row of a batch. The number is `length`, or the
+    common length of all recordings if `length` is None.
 
     Raises:
         ValueError: If a recording is shorter than `length`, or if `length` is None and the

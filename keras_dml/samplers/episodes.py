@@ -41,8 +41,7 @@ class EpisodeSampler(ClassSampler):
 
     Args:
         x: Examples that all have the same shape, such as images, recordings or vectors, shape
-            `(examples, ...)`. The examples are not copied. Batches contain the same values in
-            float32.
+            `(examples, ...)`. The examples are not copied. Batches contain the examples in float32.
         y: Class of each example, shape `(examples,)` or `(examples, 1)`. Classes are integers of
             any size, strings, bytes, or floats with integer values.
         ways: Number of distinct classes in an episode, at least 2 and at most the number of classes
@@ -52,16 +51,16 @@ class EpisodeSampler(ClassSampler):
         steps_per_epoch: Number of episodes in an epoch. By default, an epoch draws each example
             about once.
         steps: Older name of `steps_per_epoch`.
-        groups: Group of each example, in the same forms as `y`, such as the alphabet of a
-            character. All examples of a class must have the same group. If groups are given, an
-            episode draws groups in a random order, and draws all classes of a group before it draws
-            the next group. Classes of the same group are usually harder to distinguish. By default,
-            an episode draws from all classes.
+        groups: Group of each example, in the same forms as `y`. For example, the group of a
+            character is its alphabet. All examples of a class must have the same group. If groups
+            are given, an episode draws groups in a random order. The episode draws all classes of
+            one group before it draws classes of the next group. Classes of the same group are
+            usually harder to distinguish. By default, an episode draws from all classes.
         mixed: Fraction of episodes that ignore `groups`, so that their classes come from all
             groups.
-        labels: `"classes"` or `"episode"`. With `"classes"`, labels are class ids, which are the
-            same in all episodes, and `class_names[id]` is the original id. With `"episode"`, the
-            classes of each episode get labels from 0 to `ways - 1`.
+        labels: Kind of labels in a batch, `"classes"` or `"episode"`. With `"classes"`, labels are
+            class ids, which are the same in all episodes, and `class_names[id]` is the original id.
+            With `"episode"`, the classes of each episode get labels from 0 to `ways - 1`.
         augment: Function `augment(batch, rng) -> batch` that changes NumPy arrays `(rows, ...)` and
             keeps the order of rows. `rng` is a `numpy.random.Generator` for this episode only.
         seed: Seed of all draws, a non-negative integer.
@@ -69,8 +68,8 @@ class EpisodeSampler(ClassSampler):
             `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: If the constructor receives invalid examples or ids, a class with
-            fewer than `shots + queries` examples, or a class with examples in two groups.
+        ValueError, TypeError: If examples or ids are invalid, if a class has fewer than `shots +
+            queries` examples, or if a class has examples in two groups.
     """
 
     _classes_argument = "ways"

@@ -12,10 +12,10 @@ class NPairSampler(PKSampler):
     """Sampler that draws `pairs` distinct classes per batch, and two different recordings of each
     class.
 
-    Use this sampler with `losses.WassersteinLoss` and `losses.NPairLoss`, for which a batch of 2N
-    rows consists of N anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and
-    `2i + 1` are a pair. If `pairs` is a multiple of the number of replicas, both rows of a pair are
-    therefore on the same replica.
+    Use this sampler with `losses.WassersteinLoss` and `losses.NPairLoss`. For these losses, a batch
+    has 2N rows: N anchors and one positive for each anchor (Abdelwahab2019, Eq. 13; Sohn2016). Rows
+    `2i` and `2i + 1` are a pair. If `pairs` is a multiple of the number of replicas, both rows of a
+    pair are therefore on the same replica.
 
     By default, an epoch has `ceil(number of classes / pairs)` batches. See `PKSampler` for seeds,
     epochs and resuming.
@@ -34,16 +34,16 @@ class NPairSampler(PKSampler):
             `(time_i, channels)`.
         y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`. Classes are integers
             of any size, strings, bytes, or floats with integer values.
-        pairs: Number of distinct classes in a batch (N in Abdelwahab2019, which does not report its
-            value), at least 2 and at most the number of classes in `y`. With more pairs, each
-            anchor has more negatives.
+        pairs: Number of distinct classes in a batch, at least 2 and at most the number of classes
+            in `y`. `pairs` is N in Abdelwahab2019, which does not report a value of N. With more
+            pairs, each anchor has more negatives.
         **kwargs: Arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`, `drop_singles`,
             `augment`, `seed`, and arguments of `keras.utils.PyDataset`. If `sessions` are given and
             a class has several sessions, a positive and its anchor come from different sessions.
 
     Raises:
-        ValueError, TypeError: If the constructor receives invalid recordings or ids, or too few
-            classes or recordings. The message names the recording, the class or the limit.
+        ValueError, TypeError: If recordings or ids are invalid, or if there are too few classes or
+            recordings. The error message contains the recording, the class or the limit.
     """
 
     _classes_argument = "pairs"

@@ -26,16 +26,17 @@ class PKSampler(ClassSampler):
 
     Batch `i` of epoch `e` depends only on `(seed, e, i)`, not on the number of workers or on
     earlier batches. `fit` calls `on_epoch_end` once before its first epoch. If `sampler.epoch` is e
-    before the call, epoch k of `fit` (counted from 0) therefore uses the batches of epoch e + k +
-    1. To resume a run after k epochs with exactly the batches of an uninterrupted run, create
-    the sampler again, set `sampler.epoch = k`, and call `fit(..., initial_epoch=k, shuffle=False)`.
-    Without `shuffle=False`, Keras shuffles the order of the batches with Python's `random`. Pass
-    `steps_per_epoch` to the sampler, not to `fit`. If `steps_per_epoch` is passed to `fit`, an
-    epoch ends while batches of this epoch are still in the queue.
+    before the call of `fit`, epoch k of `fit` (counted from 0) therefore uses the batches of epoch
+    e + k + 1. To resume a run after k epochs with exactly the batches of an uninterrupted run,
+    create the sampler again, set `sampler.epoch = k`, and call
+    `fit(..., initial_epoch=k, shuffle=False)`. Without `shuffle=False`, Keras shuffles the order of
+    the batches with Python's `random`. Pass `steps_per_epoch` to the sampler, not to `fit`. If
+    `steps_per_epoch` is passed to `fit`, some batches of an epoch are still in the queue when the
+    epoch ends.
 
-    On JAX, Keras 3.15 draws batches to build the loss. If `workers` is above 1, the first `fit`
-    after `compile` trains on these batches first. To avoid training on these batches, call
-    `evaluate` on one batch before `fit`.
+    On JAX, Keras 3.15 draws batches from the sampler to build the loss. If `workers` is above 1,
+    the first `fit` after `compile` begins with these batches. To avoid training on batches that
+    Keras drew to build the loss, call `evaluate` on one batch before `fit`.
 
     >>> import numpy as np
     >>> x, y = np.zeros((6, 50, 3)), ["ann", "bob", "cid", "ann", "bob", "cid"]
@@ -58,13 +59,13 @@ class PKSampler(ClassSampler):
             classes)`, so that every class appears about once. For example, if a batch contains 5 of
             9 classes, an epoch has 2 steps, and 20 epochs have 40 steps.
         steps: Older name of `steps_per_epoch`.
-        length: Number of time steps to which a random crop cuts each recording. By default,
-            recordings are not cut, and must have equal lengths.
+        length: Number of time steps of the random crop that is taken from each recording. By
+            default, recordings are not cut, and must have equal lengths.
         sessions: Session (day, trial, device) of each recording, in the same forms as `y`. If
             sessions are given, the rows of a class come from as many sessions as possible.
-        drop_singles: Whether to drop classes with fewer than `per_class` recordings. If False, such
-            a class raises an error. `dropped_classes` lists the dropped classes. Only the remaining
-            classes get ids.
+        drop_singles: Whether to drop classes with fewer than `per_class` recordings. If False, a
+            class with too few recordings raises an error. `dropped_classes` lists the dropped
+            classes. Dropped classes have no class ids.
         augment: Function `augment(batch, rng) -> batch` that changes NumPy arrays `(rows, time,
             channels)` and keeps the order of rows. `rng` is a `numpy.random.Generator` for this
             batch only.
@@ -73,9 +74,9 @@ class PKSampler(ClassSampler):
             `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: If the constructor receives invalid recordings or ids, too few
-            classes or recordings, or both `steps_per_epoch` and `steps`. The message names the
-            recording, the class or the limit.
+        ValueError, TypeError: If recordings or ids are invalid, if there are too few classes or
+            recordings, or if the constructor receives both `steps_per_epoch` and `steps`. The error
+            message contains the recording, the class or the limit.
     """
 
     def __init__(
@@ -123,9 +124,9 @@ class PKSampler(ClassSampler):
         if singles:
             count = "a class" if len(singles) == 1 else f"{len(singles)} classes"
             name, row = self.class_names[singles[0]], members[singles[0]][0]
-            first = "" if len(singles) == 1 else "the first "
+            first = "" if len(singles) == 1 else "the first is "
             raise ValueError(
-                f"`y` has {count} with one recording, {first}{name!r} (recording {row}), but a "
+                f"`y` has {count} with only one recording: {first}{name!r} (recording {row}). A "
                 "pair needs two different recordings. Add recordings, or leave these classes out "
                 "by `drop_singles=True`."
             )

@@ -37,9 +37,9 @@ def build_card(
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, such as the result of `training_record`.
         baselines: Entries of the card's `baselines`.
-        thresholds: Rows of the card's `thresholds`. The rows are omitted if the card's
-            `test_subjects` is an empty list, because thresholds need people whose recordings were
-            not used in training.
+        thresholds: Rows of the card's `thresholds`. Thresholds need people whose recordings were
+            not used in training. If the card's `test_subjects` is an empty list, the card therefore
+            omits these rows.
         device_thresholds: Rows of the card's `device_thresholds`. These rows are needed if the
             exported files and the model compute different distances.
         data: Further keys of the card's `data`, such as `train_subjects`.
@@ -100,8 +100,8 @@ def export_row(
         figure: Name of the figure whose change is stored: `"auc"` or `"accuracy"`.
         change: Figure of the exported file minus the figure of the Keras model, both with the
             distance of the file. If the change is unknown, `change` is None.
-        by_distance: Figure of the Keras model with the distance of the file, minus its figure with
-            the model's own distance. If the two distances are the same, `by_distance` is None.
+        by_distance: Change in the figure of the Keras model if the model uses the distance of the
+            file. None if the model and the file have the same distance.
     """
     row = {
         "format": exported.format,
@@ -126,7 +126,8 @@ def versions() -> dict[str, str]:
 
 
 def _format_texts(value, facts):
-    """Replaces the names in braces by their facts, in all texts of a nested structure."""
+    """Replaces each name in braces by its value from `facts`, in all texts of a nested
+    structure."""
     if isinstance(value, dict):
         return {key: _format_texts(part, facts) for key, part in value.items()}
     if isinstance(value, list):

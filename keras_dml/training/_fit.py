@@ -31,7 +31,7 @@ class Optimization:
     """Settings of Adam with a linear warm-up and a cosine decay of the learning rate.
 
     Attributes:
-        learning_rate: Largest learning rate, at the end of the warm-up.
+        learning_rate: Learning rate at the end of the warm-up, which is the largest learning rate.
         warm_up: Number of steps of the warm-up.
         start: Learning rate of the first step, as a fraction of `learning_rate`.
         weight_decay: Decoupled weight decay (AdamW). If None, weights do not decay.
@@ -74,7 +74,7 @@ class Optimization:
 
 
 class Fitted(NamedTuple):
-    """Duration and history of a training. Interrupted runs that were resumed are included.
+    """Duration and history of a training, including the interrupted runs that it resumed.
 
     Attributes:
         minutes: Duration of the training in minutes.
@@ -106,7 +106,7 @@ def fit(
         model: A `keras.Model`, trained in place.
         batches: A sampler of `keras_dml.samplers`, or a `keras.utils.PyDataset` with a settable
             `epoch`. The length of `batches` is the number of steps per epoch.
-        steps: Training steps, rounded up to whole epochs.
+        steps: Number of training steps, rounded up to whole epochs.
         optimization: Optimizer and learning rate.
         folder: Folder of the checkpoint, created if missing. If None, no checkpoint is written.
         resume: Whether to continue from the checkpoint in `folder`, if a checkpoint exists. If
@@ -115,7 +115,7 @@ def fit(
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Raises:
-        ValueError: If `steps` is not positive, or the path of the checkpoint is not a folder.
+        ValueError: If `steps` is not positive, or if the path of the checkpoint is not a folder.
     """
     if steps < 1:
         raise ValueError(Message("{steps} is {value}, but it must be at least 1.", value=steps))
@@ -144,9 +144,9 @@ class Checkpoint(keras.callbacks.Callback):
 
     A checkpoint holds weights, optimizer, random states, history and duration. If writing is
     interrupted, the previous checkpoint remains. `keras.callbacks.BackupAndRestore` does not save
-    random states, so dropout would differ after a restart. The Keras callback also writes the
-    weights before the epoch number. A run that is killed between the two writes therefore repeats
-    an epoch.
+    random states, so dropout would differ after a restart. `BackupAndRestore` also writes two
+    files: first the weights, then the number of the epoch. A run that is killed between the two
+    writes therefore repeats an epoch.
 
     Args:
         folder: Folder that contains the checkpoint, created if missing.
@@ -158,7 +158,7 @@ class Checkpoint(keras.callbacks.Callback):
         minutes: Minutes of training before this run.
 
     Raises:
-        ValueError: If the path of the checkpoint is not a folder, or the checkpoint is damaged.
+        ValueError: If the path of the checkpoint is not a folder, or if the checkpoint is damaged.
     """
 
     def __init__(self, folder: Path, resume: bool) -> None:

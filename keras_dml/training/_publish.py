@@ -1,7 +1,7 @@
 """Writes the model file, golden file, card and page of a trained model into a folder of the zoo.
 
 Either all files are written or no file is written. `keras_dml.zoo` only reads models. Training
-recipes and exporters use this module to write models. Exporters also add rows to the card.
+recipes use this module to write models, and exporters use this module to add rows to a card.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def publish(
 
     The values of `model`, `embedding` and `golden` in the card are read from the model. The new
     files are written to a temporary folder, read back, and checked in the same way as by `zoo.load`
-    and `zoo.check`. The new files replace the old files only if these checks pass.
+    and `zoo.check`. If all checks pass, the new files replace the old files.
 
     Args:
         folder: Folder of the model. The name of the folder is the name of the model.
@@ -49,7 +49,7 @@ def publish(
         card: Dict that follows `keras_dml.zoo.schema.CARD`, such as the result of `build_card`.
             The keys `thresholds` and `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`.
-            The golden file contains these recordings with their embeddings and is published. Use
+            The golden file is published and contains `golden_recordings` with their embeddings. Use
             synthetic recordings (`keras_dml.training.golden`), unless both the license and the
             recorded people allow the publication of real recordings.
         curves: Path of an image for the page, such as the error curves of `Measurement.save`.
@@ -59,8 +59,8 @@ def publish(
         The card as a dict, as it was written.
 
     Raises:
-        ValueError: If the card is incomplete, the written model cannot be read back, or the path of
-            a file is a folder.
+        ValueError: If the card is incomplete, if the written model cannot be read back, or if the
+            path of a file is a folder.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,8 @@ def update(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def _describe_embedding(model, embedding):
-    """Returns the card's entry `embedding`: its shape, and the distance with its parameters."""
+    """Returns the entry `embedding` of a card, with the shape of an embedding, the distance and the
+    parameters of the distance."""
     distance = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],
@@ -139,7 +140,7 @@ def _describe_embedding(model, embedding):
 
 
 def without_optimizer(model: keras.Model) -> keras.Model:
-    """Returns an uncompiled copy of a model, whose file contains no optimizer state.
+    """Returns an uncompiled copy of a model, so that its file contains no optimizer state.
 
     The optimizer state would triple the size of the file.
     """

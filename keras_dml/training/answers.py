@@ -22,7 +22,7 @@ class Answers:
         right: Boolean array `(answers,)` that is True for each correct answer.
         groups: Group of each answer, such as the alphabet of a character. With groups, the
             bootstrap resamples groups. Use None if there is one answer per image.
-        unit: Plural name of the resampled units, such as `"images"` or `"alphabets"`.
+        unit: Plural noun for what the bootstrap resamples, such as `"images"` or `"alphabets"`.
     """
 
     right: np.ndarray
@@ -53,9 +53,9 @@ class Answers:
         """Returns a card's `baselines`.
 
         Args:
-            methods: Dict `{name: (what, kind, right)}`. `what` describes the method, `kind` is a
-                kind that `keras_dml.training.pooled.baseline` accepts, and `right` is a boolean
-                array that says which questions the method answers correctly.
+            methods: Dict `{name: (what, kind, right)}`. `what` describes the method. `kind` is a
+                kind that `keras_dml.training.pooled.baseline` accepts. `right` is a boolean array
+                that says which questions the method answers correctly.
         """
         return [
             {
@@ -79,14 +79,14 @@ class Answers:
         return row if self.groups is not None else {**row, "mcnemar_p": _mcnemar(gap)}
 
     def _sums(self, values=None):
-        """Returns the sum of the values per unit, and the number of answers per unit."""
+        """Returns the sum of the values of each group, and the number of answers of each group."""
         groups = np.arange(len(self.right)) if self.groups is None else self.groups
         codes = np.unique(groups, return_inverse=True)[1]
         values = self.right if values is None else values
         return np.bincount(codes, weights=values), np.bincount(codes)
 
     def _bootstrap(self, values):
-        """Returns the interval of the mean of `values` by a bootstrap that resamples the units."""
+        """Returns the interval of the mean of `values`, by a bootstrap over the groups."""
         sums, counts = self._sums(values)
         rng, size = np.random.default_rng(SEED), sums.size
         drawn = [rng.integers(size, size=size) for _ in range(BOOTSTRAP)]

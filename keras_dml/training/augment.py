@@ -1,7 +1,7 @@
 """Augments batches of recordings `(rows, time, channels)`.
 
-Some functions simulate the variation between two recordings of a person. Other functions simulate
-additional people.
+Some functions simulate the variation between two recordings of a person. Other functions of this
+module simulate additional people.
 """
 
 from collections.abc import Sequence
@@ -77,8 +77,9 @@ def filter_pairs(
 ) -> np.ndarray:
     """Filters all channels of the two recordings of each pair by the same random filter.
 
-    The filter simulates another walker, or another way to carry the sensor. The filter preserves
-    the means and thereby gravity, and it commutes with rotations of the sensor.
+    The filter simulates another walker, or another way to carry the sensor. The filter does not
+    change the means of the channels, which contain gravity. The filter also commutes with rotations
+    of the sensor.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 * number of pairs, time, channels)`.

@@ -47,7 +47,7 @@ def correlation_model(
 
     Args:
         windows: Training signals, shape `(windows, time, channels)`.
-        people: Person of each window.
+        people: Person who made each window, as a name or a number.
         lags: Lags of the correlations, in steps.
         count: Largest number of discriminants, see `discriminant_model`.
         adapt_to: Recordings whose statistics normalize the channels. If None, the channels are
@@ -74,9 +74,9 @@ def correlation_features(
 
     Args:
         recordings: Recordings whose statistics normalize the channels.
-        lags: See `correlation_model`.
-        front: See `correlation_model`.
-        means: See `correlation_model`.
+        lags: Lags of the correlations, in steps.
+        front: Fixed layers before the normalization, as in `correlation_model`.
+        means: Whether to use the means of the channels as features, as in `correlation_model`.
     """
     signal = keras.Input((None, recordings[0].shape[-1]), name="signal")
     normalization = ChannelNormalization(name="normalization")
@@ -97,7 +97,7 @@ def discriminant_model(
     Args:
         model: A functional `keras.Model` whose outputs are vectors.
         windows: Training signals as an array or a list, see `outputs`.
-        people: Person of each window.
+        people: Person who made each window, as a name or a number.
         count: Largest number of discriminants. The number of discriminants is always less than the
             number of people, and at most the number of features.
         limit: Largest absolute value of a discriminant, see `keras_dml.layers.LinearDiscriminants`.
@@ -136,13 +136,14 @@ def discriminant_analysis(
 
     Args:
         features: Features, shape `(windows, features)`.
-        people: Person of each window.
+        people: Person who made each window, as a name or a number.
         count: Number of discriminants, smaller than the number of people.
         *scaling: scikit-learn transformers that are applied before the principal components.
 
     Returns:
-        Fitted scikit-learn pipeline. One unit of an output is the (shrunk) standard deviation
-        between windows of the same person. Directions in which the features do not vary come last.
+        Fitted scikit-learn pipeline. Each output is scaled so that windows of the same person have
+        a standard deviation of 1, computed with shrinkage. Directions in which the features do not
+        vary come last.
     """
     # The full decomposition is used because the solver for many features draws random numbers.
     components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
@@ -163,13 +164,13 @@ def linear_weights(
 
     Args:
         features: Features, shape `(windows, features)`.
-        people: Person of each window.
+        people: Person who made each window, as a name or a number.
         count: Number of discriminants, smaller than the number of people.
 
     Returns:
-        Kernel, shape `(features, count)`, and bias, shape `(count,)`. One unit of a discriminant is
-        the (shrunk) standard deviation between windows of the same person. The weights of features
-        that do not vary are 0.
+        Kernel, shape `(features, count)`, and bias, shape `(count,)`. Each discriminant is scaled
+        so that windows of the same person have a standard deviation of 1, computed with shrinkage.
+        The weights of features that do not vary are 0.
     """
     varies = features.var(axis=0) > LEAST_VARIANCE
     analysis = discriminant_analysis(features * varies, people, count, StandardScaler())

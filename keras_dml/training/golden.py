@@ -40,7 +40,7 @@ def synthetic_images(
 
     Args:
         count: Number of images.
-        side: Pixels per side, a multiple of 4.
+        side: Number of pixels per side, a multiple of 4.
         channels: Number of channels.
         seed: Seed of the random numbers.
 

@@ -29,7 +29,7 @@ FRACTION_OF_CARDS = 1.0  # all test people are enrolled, because identifying few
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measurement:
-    """Verification trials of a model, and figures that were computed by the papers' protocols.
+    """Verification trials of a model, and figures of the model by published protocols.
 
     Attributes:
         figures: Rows of a card's `figures`.
@@ -90,7 +90,7 @@ def combine_folds(parts: Sequence[Measurement]) -> Measurement:
     """Combines the measurements of the folds of a cross-validation.
 
     Args:
-        parts: Measurement of each fold. All folds need the same kinds of figures.
+        parts: Measurement of each fold. Each measurement must have figures of the same kinds.
 
     Returns:
         `Measurement` with the means of the figures over the folds, their standard errors, and the
@@ -116,7 +116,7 @@ def pairwise_distances(model: keras.Model, recordings: Recordings) -> np.ndarray
         recordings: List of arrays `(time_i, channels)`.
 
     Returns:
-        Distances in units of the model's distance, shape `(recordings, recordings)`.
+        Distances, computed by the distance of the model, shape `(recordings, recordings)`.
     """
     embeddings = inference.embed(model, recordings)
     return inference.distance(model, embeddings, embeddings)
@@ -140,8 +140,9 @@ def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) ->
     median = np.median(between(sample.signals)[owners[:, None] != owners])
     if not median > 0:
         raise ValueError(
-            f"The median distance between two people is {median:g}, but a unit must be above 0. "
-            "Add a constant to distances that can be negative."
+            f"The median distance between two people is {median:g}, but it must be above 0, "
+            "because it is the unit of the distances. If distances can be negative, add a constant "
+            "to all distances."
         )
     return median
 
@@ -149,10 +150,10 @@ def distance_unit(between: Callable[[list[Any]], np.ndarray], people: People) ->
 def figures(
     distances: np.ndarray, subjects: Sequence[Any], sessions: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """Computes figures by the paper's protocol and by the stricter session protocol, for probes
-    that consist of 1 and of 5 recordings.
+    """Computes figures by two protocols (`paper_protocol` and `session_protocol` in
+    `keras_dml.evaluation.protocol`), for probes of 1 recording and for probes of 5 recordings.
 
-    All test people are enrolled. In the stricter protocol, the figures for probes of 5 recordings
+    All test people are enrolled. In the session protocol, the figures for probes of 5 recordings
     leave out people with fewer than five recordings in their last session.
 
     Args:

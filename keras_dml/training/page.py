@@ -14,19 +14,20 @@ _NOTE = (
 _SUBJECTS_SHOWN = 12
 _NEW_CLASSES = (
     "Classes that `add_classes` adds are recognized less often than the classes of the training "
-    "data. `zoo/new_classes.md` in the repository contains measurements, and "
-    "`keras_dml.evaluation.generalized_accuracy` measures the difference on your data."
+    "data. `zoo/new_classes.md` in the repository shows the accuracy on both kinds of classes. "
+    "`keras_dml.evaluation.generalized_accuracy` measures these two accuracies on your data."
 )
 _MEASURED = (
     "Each threshold is set on people who were not used to train the model. The interval of the FAR "
-    "is for the same number of other people. The interval of the TAR is for a fixed threshold, "
-    "whereas the TAR of the main result uses a new threshold in each bootstrap replicate."
+    "is for a new group with the same number of people. The interval of the TAR is for a fixed "
+    "threshold. In the main result, the TAR has another interval, because the bootstrap sets a new "
+    "threshold in each replicate."
 )
 _LARGER = (
     "The number of independent pairs is estimated for each threshold separately. A stricter "
-    "threshold accepts fewer trials, and these few trials show less of the differences between "
-    "people. If the estimates of the number of people that a FAR needs differ between two "
-    "thresholds, use the larger estimate."
+    "threshold accepts fewer trials, so less is known about the differences between people. For "
+    "the same FAR, the number of people that may be enough can have a different estimate at each "
+    "threshold. In this case, use the larger estimate."
 )
 _CHANGE_OF_DISTANCE = "change_of_distance"
 NO_UNIT = "1"  # unit of channels that are pure numbers
@@ -104,7 +105,8 @@ def _encoder_usage(card):
 
 
 def _classifier_usage(card):
-    """Returns lines of code that take images as one array and recordings as a list of arrays."""
+    """Returns lines of code. The images in the code are one array, and the recordings are a list of
+    arrays."""
     if "size" in card["input"]:
         shape = _shape(card, "count")
         return [
@@ -137,13 +139,14 @@ def _input(card):
     if len(set(described["units"])) == 1:
         unit = described["units"][0]
         channels = ", ".join(described["channels"])
-        channels += ", without a unit" if unit == NO_UNIT else f", in {unit}"
+        values = " Values have no unit." if unit == NO_UNIT else f" Values are in {unit}."
     else:
         channels = ", ".join(f"{channel} ({unit})" for channel, unit in pairs)
-    return (
-        f"The input has {extent}, as {described['dtype']}. The channels are, in this order: "
-        f"{channels}."
-    )
+        values = ""
+    order = f"The channels have this order: {channels}."
+    if len(pairs) == 1:
+        order = f"The only channel is {channels}."
+    return f"The input has {extent}, as {described['dtype']}. {order}{values}"
 
 
 def _embedding(card):
@@ -220,7 +223,7 @@ def _recipe(card):
     duration = f"{recipe['minutes']:g} minutes" if recipe["minutes"] else "under 0.1 minutes"
     is_without_folds = not card.get("is_own") and card["data"].get("test_subjects") == []
     note = (
-        " The duration is for the model file without the models of the cross-validation."
+        " This time does not include the training of the models of the cross-validation."
         if is_without_folds
         else ""
     )
@@ -340,7 +343,10 @@ def _threshold_section(title, rows_of_card, card):
     tries = _tries([row for row in rows_of_card if "best_of_tries" in row])
     section = "\n\n".join([section, *certificates, *larger, *within, *tries])
     if catalog.is_classifier(card):
-        return f"{section}\n\nA distance is the negative of the similarity of the head `sim`."
+        return (
+            f"{section}\n\nHere, a distance is the negative of the similarity that the head `sim` "
+            "returns."
+        )
     return section
 
 
@@ -349,21 +355,20 @@ def _rate_within(far, part):
 
     Args:
         far: False accept rate for which the threshold was set.
-        part: Entry of `within` in a card's `thresholds`.
+        part: Entry of the list `within` that belongs to a row of a card's `thresholds`.
     """
     bounds = part["far_ci95"]
     measured = catalog.with_interval(part["far"], bounds).partition(" [")[0]
     return (
-        f"A threshold set for a FAR of {100 * far:g} % gave a measured FAR of {measured} (95 % "
-        f"interval: {catalog.percents(bounds)}) in {part['trials']:,} trials between "
-        f"{part['confounder']}."
+        f"At the threshold for a FAR of {100 * far:g} %, the FAR between {part['confounder']} is "
+        f"{measured} (95 % interval: {catalog.percents(bounds)}, {part['trials']:,} trials)."
     )
 
 
 def _tries(rows):
-    """Returns a sentence and a table with the error rates if a person may try several times.
+    """Returns a sentence and a table about the error rates if a person may try several times.
 
-    The list is empty if these rates were not measured.
+    The result is an empty list if the card has no rates for several tries.
     """
     if not rows:
         return []
@@ -378,27 +383,40 @@ def _tries(rows):
 
 
 def _certificate(row, unit):
-    """Says for which false accept rates a card has enough people to set a threshold.
+    """Describes the false accept rates for which a card has enough people to set a threshold.
 
     Args:
         row: Entry of a card's `thresholds` with a `certificate`.
-        unit: Name of the units, such as `people`.
+        unit: Unit of the counts, such as `people`.
     """
     certificate = row["certificate"]
     needed = " ".join(
-        f"A threshold for a FAR of {100 * float(far):g} % needs an estimated "
-        f"{catalog.people_in_words(count)} {unit}."
-        for far, count in certificate["people_needed"].items()
+        _needed(float(far), count, unit) for far, count in certificate["people_needed"].items()
     )
     return (
         f"The threshold for a FAR of {100 * row['far']:g} % was set with the trials of "
         f"{row['people']} {unit}. These trials carry as much information as "
         f"{certificate['independent']:,.0f} independent pairs of {unit}. "
-        f"On another {row['people']} {unit}, the 95 % confidence interval of the FAR is "
-        f"{catalog.percents(certificate['ci95'])}. {row['people']} {unit} are enough to set a "
-        f"threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
+        f"For a new group of {row['people']} {unit}, the 95 % confidence interval of the FAR is "
+        f"{catalog.percents(certificate['ci95'])}. With {row['people']} {unit}, the lowest FAR for "
+        f"which a threshold can be set is {rounded_up(certificate['strictest'])}."
         f"{f' {needed}' if needed else ''}"
     )
+
+
+def _needed(far, count, unit):
+    """Says how many people are needed to set a threshold for a false accept rate.
+
+    Args:
+        far: The false accept rate.
+        count: Smallest and largest number of people, or a single number, as in older cards.
+        unit: Unit of the numbers, such as `people`.
+    """
+    start = f"For a threshold at a FAR of {100 * far:g} %,"
+    if isinstance(count, int):
+        return f"{start} about {count:,} {unit} are needed."
+    fewest, most = count
+    return f"{start} {fewest:,} {unit} may be enough, and {most:,} {unit} are always enough."
 
 
 def rounded_up(rate: float) -> str:
@@ -435,9 +453,10 @@ def exports(card: dict[str, Any]) -> str:
     metric = title.removeprefix("change in ")
     return (
         f"{section}\n\nA TFLite file computes tangent vectors, which are compared by the "
-        f"log-Euclidean distance.{warning} The {title} in the table is measured against the "
-        "Keras model with the log-Euclidean distance. Replacing the model's own distance by the "
-        f"log-Euclidean distance changes the {metric} by {changes[0]:+.4f}."
+        f"log-Euclidean distance.{warning} The {title} in the table is the {metric} of the "
+        f"file minus the {metric} of the Keras model. For this comparison, the Keras model also "
+        "uses the log-Euclidean distance. Replacing the model's own distance by "
+        f"the log-Euclidean distance changes the {metric} by {changes[0]:+.4f}."
     )
 
 

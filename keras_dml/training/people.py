@@ -72,10 +72,11 @@ class People:
     def at_tempos(self, tempos: Iterable[float]) -> People:
         """Changes the speed of recordings by linear interpolation.
 
-        Recordings at every tempo except 1 are labeled as additional people.
+        If the factor is not 1, the changed recordings are labeled as additional people.
 
         Args:
-            tempos: Factors of the speed. A factor of 1.1 makes recordings 10 % faster.
+            tempos: Factors by which the speed is multiplied. A factor of 1.1 makes recordings 10 %
+                faster.
         """
         result = People([], [], [])
         for tempo in tempos:
@@ -115,7 +116,8 @@ class People:
 
 
 def _middle(count, files):
-    """Returns the index nearest to the middle at which a file starts, or else the middle."""
+    """Returns the start of a file that is nearest to the middle, or the middle if there is only one
+    file."""
     starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
     return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 

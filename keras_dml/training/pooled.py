@@ -31,8 +31,8 @@ def rows(trials: Trials) -> list[dict[str, Any]]:
     """Computes AUC, EER and TAR of all trials together, as rows of a card.
 
     Returns:
-        List of dicts with `metric`, `value` and `ci95`. A TAR is omitted if the trials are too few
-        for its FAR.
+        List of dicts with `metric`, `value` and `ci95`. The list has no TAR at a FAR for which
+        there are too few trials.
     """
     result = evaluation.verification(
         trials.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
@@ -49,9 +49,12 @@ def headline(trials: Trials) -> dict[str, Any]:
     """Computes the measured part of a card's `headline`.
 
     Returns:
-        Dict of `people` (or another unit), `gallery` (smallest number of people that a probe is
-        compared with), `gallery_most` (largest number, if different), `probes` (number of probe
-        recordings), `enrolled` (median number of enrolled recordings per person) and `rows`.
+        Dict with the keys `people` (or another unit), `gallery`, `gallery_most`, `probes`,
+        `enrolled` and `rows`. `gallery` is the smallest number of people with whom a probe is
+        compared. `gallery_most` is the largest number of these people. The key is missing if all
+        probes are compared with equally many people.
+        `probes` is the number of probe recordings. `enrolled` is the median number of enrolled
+        recordings per person.
     """
     pairs = np.unique(np.stack([trials.recordings, _codes(trials.claims)]), axis=1)
     claims = np.unique(pairs[0], return_counts=True)[1]
@@ -74,15 +77,15 @@ def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike)
         trials: Trials of the model.
         name: Name of the other method.
         what: Description of the other method in a few words.
-        kind: `NO_NETWORK` for a method without a network, `INSTEAD` for an alternative to the
-            model, `SAME_MODEL` for another score of the same model, or `OTHER_PROBES` for the same
-            model on changed probes.
-        values: Scores of the trials by the other method, or distances of the other method between
-            all recordings. See `Trials.with_scores`.
+        kind: Kind of the other method: `NO_NETWORK` for a method without a network, `INSTEAD` for
+            an alternative to the model, `SAME_MODEL` for another score of the same model, or
+            `OTHER_PROBES` for the same model on changed probes.
+        values: Scores of the trials, or distances between all recordings, computed by the other
+            method. See `Trials.with_scores`.
 
     Returns:
-        Dict of `name`, `what`, `kind`, `rows` and `difference`. The difference is the EER of the
-        model minus the EER of the other method, with a paired interval.
+        Dict with the keys `name`, `what`, `kind`, `rows` and `difference`. The difference is the
+        EER of the model minus the EER of the other method, with a paired interval.
     """
     rescored = trials.with_scores(values)
     difference = evaluation.eer_difference(
@@ -114,11 +117,12 @@ def thresholds(
             group have the value None.
 
     Returns:
-        List of dicts with `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words,
-        `enrolled`, `people`, `certificate` (see the function `certificate`), `within` and
-        `best_of_tries`. `within` lists, for each confounder, the FAR between people of the same
-        group. `best_of_tries` contains the error rates for people who may try three times.
-        `best_of_tries` is missing if no person has three probes.
+        List of dicts with the keys `far`, `value`, `trials`, `tar`, `tar_ci95`, `score`,
+        `enrolled`, `people`, `certificate`, `within` and `best_of_tries`. `score` is a description
+        in words. `certificate` is the result of the function `certificate`. `within` lists, for
+        each confounder, the FAR between people of the same group. `best_of_tries` contains the
+        error rates for people who may try three times. `best_of_tries` is missing if no person has
+        three probes.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -150,11 +154,13 @@ def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) 
 
     Args:
         trials: Trials of people whose recordings were not used in training.
-        unit: See `carried_thresholds`. Default: 1, for trials of the published model.
-        offset: See `carried_thresholds`. Default: 0, for trials of the published model.
+        unit: Median distance between two people, as in `carried_thresholds`. Use 1 if the trials
+            come from the published model.
+        offset: Number that is added to distances, as in `carried_thresholds`. Use 0 if the trials
+            come from the published model.
 
     Returns:
-        Dict of `mean` and `stddev`, in units of the published model's distance.
+        Dict with `mean` and `stddev`, in units of the published model's distance.
     """
     scores = unit * trials.scores[~trials.genuine] - offset
     return {"mean": float(scores.mean()), "stddev": float(scores.std())}
@@ -163,19 +169,19 @@ def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) 
 def certificate(
     certified: evaluation.FalseAccepts | evaluation.Certificate, far: float
 ) -> dict[str, Any]:
-    """Describes for a card how uncertain the false accept rate of a threshold is.
+    """Describes the uncertainty of a threshold's false accept rate, for a card.
 
     Args:
         certified: False accept rate of the threshold with its confidence bounds.
         far: False accept rate that was requested.
 
     Returns:
-        Dict of `ci95`, `independent`, `strictest` and `people_needed`. `ci95` is the 95 % interval
-        of the false accept rate that the threshold has on the same number of other people.
-        `independent` is the number of independent pairs of people that carry as much information as
-        the trials. `strictest` is the lowest rate that this number of pairs supports.
-        `people_needed` has the smallest and the largest number of people needed for `far` and for
-        `far / 10`, if these rates are lower than `strictest`.
+        Dict with the keys `ci95`, `independent`, `strictest` and `people_needed`. `ci95` is the
+        95 % interval of the false accept rate that the threshold has on the same number of other
+        people. `independent` is the number of independent pairs of people that carry as much
+        information as the trials. `strictest` is the lowest rate that `independent` pairs support.
+        `people_needed` is a dict from the rates `far` and `far / 10` to the smallest and the
+        largest number of people that the rate needs. The dict has only rates below `strictest`.
     """
     return {
         "ci95": list(map(float, certified.ci95)),

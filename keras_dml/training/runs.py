@@ -78,8 +78,8 @@ class Runs:
             description: Short description of the work, shown with the progress.
 
         Raises:
-            ValueError: If the path of a result is a folder. The error is raised before the first
-                run.
+            ValueError: If the path of a result is a folder. The method checks all paths before the
+                first run.
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:

@@ -34,14 +34,16 @@ class Trials:
     Attributes:
         scores: Distances between probes and claimed people. The distances are smaller for more
             similar recordings.
-        probes: Person of the probe.
-        claims: Claimed person. A trial is genuine if the probe comes from the claimed person.
-        recordings: Index of the probe recording.
-        enrolled: Number of enrolled recordings of the claimed person. The score is the smallest
-            distance to these recordings.
-        unit: What `probes` and `claims` contain: `"people"`, or classes such as `"motions"`.
-        layout: `Layout` of all recordings, from which `with_scores` computes scores if it receives
-            a distance matrix. None if the trials cannot be computed from a distance matrix.
+        probes: Person (or class) whose recording is the probe of the trial.
+        claims: Claimed person (or class) of the trial. A trial is genuine if the probe comes from
+            the claimed person.
+        recordings: Index of the recording that is the probe of the trial.
+        enrolled: Number of enrolled recordings of the claimed person. The score of a trial is the
+            distance to the nearest enrolled recording.
+        unit: Plural noun for the entries of `probes` and `claims`: `"people"` if `probes` and
+            `claims` are people, or a name of classes such as `"motions"`.
+        layout: `Layout` of all recordings. The method `with_scores` needs the layout to compute
+            scores from a distance matrix. None if no distance matrix gives the scores.
     """
 
     scores: np.ndarray
@@ -59,7 +61,8 @@ class Trials:
 
     @property
     def people(self) -> tuple[np.ndarray, np.ndarray]:
-        """Person of the probe and claimed person of each trial, for `evaluation.verification`."""
+        """Two arrays with the probe's person and the claimed person of each trial, as arguments for
+        `evaluation.verification`."""
         return self.probes, self.claims
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -71,12 +74,12 @@ class Trials:
         """Returns the same trials with the scores of another method.
 
         Args:
-            values: Scores `(trials,)`, which are smaller for more similar recordings. If `layout`
-                is set, distances between all recordings, shape `(recordings, recordings)`, are
-                accepted too.
+            values: Scores, shape `(trials,)`. Scores are smaller for more similar recordings. If
+                `layout` is set, `values` may also be the distances between all recordings, shape
+                `(recordings, recordings)`.
 
         Raises:
-            ValueError: If the values have another shape.
+            ValueError: If the shape of `values` is not allowed.
         """
         values = np.asarray(values)
         if values.shape == self.scores.shape:
@@ -105,7 +108,7 @@ def latest_against_earlier(
 
 
 def from_model(model: keras.Model, people: People) -> Trials:
-    """Computes the same trials as `latest_against_earlier`, but from recordings and a model.
+    """Computes the trials of `latest_against_earlier` from recordings and a model.
 
     Only the distances that the trials need are computed.
 
@@ -118,7 +121,7 @@ def from_model(model: keras.Model, people: People) -> Trials:
 
 
 def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) -> Trials:
-    """Computes the same trials as `from_model`, from embeddings that were computed before.
+    """Computes the trials of `from_model` from existing embeddings.
 
     Args:
         model: See `from_model`.
@@ -157,7 +160,7 @@ def against_gallery(
         distances: Distances, shape `(probes, recordings)`.
         probes: Person, or class, of each probe.
         gallery: Person, or class, of each enrolled recording.
-        unit: See the attribute `unit` of `Trials`.
+        unit: Plural noun for the probes and claims, see the attribute `unit` of `Trials`.
 
     Returns:
         `Trials`, ordered by probe and then by the sorted names in the gallery.
@@ -197,7 +200,7 @@ def from_pairs(
 
 
 def concatenate(parts: Sequence[Trials]) -> Trials:
-    """Concatenates the trials of several folds. The folds contain different recordings.
+    """Concatenates the trials of several folds that have no recordings in common.
 
     Args:
         parts: Trials of each fold.

@@ -29,16 +29,16 @@ def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
 
     Args:
         opened: The zip file, open for reading bytes.
-        texts: Names of members that contain JSON. The limit for the size of these members is
-            stricter, because parsed JSON needs much more memory than its text.
+        texts: Names of members that contain JSON. JSON members have a stricter limit of size,
+            because parsed JSON needs much more memory than its text.
 
     Returns:
         Names of all members of the zip file.
 
     Raises:
-        ValueError: If the file is not a zip file, is damaged, has unusual features or is too large.
-            The first word of the message is "it", so that callers can put the name of the file
-            before the message.
+        ValueError: If the file is not a zip file, if it is damaged, if it has unusual features, or
+            if it is too large. The message calls the file "the zip file", so that callers can put
+            the name of the file before the message.
     """
     try:
         with zipfile.ZipFile(opened) as archive:
@@ -59,8 +59,8 @@ def check_weights(opened: BinaryIO, name: str) -> None:
         name: Name of the member that holds the weights.
 
     Raises:
-        ValueError: If the weights are damaged or too large. Callers can put the name of the file
-            before the message, as for `check`.
+        ValueError: If the weights are damaged or too large. The message calls the file "the zip
+            file", so that callers can put the name of the file before the message.
     """
     import h5py
 
@@ -77,8 +77,10 @@ def check_weights(opened: BinaryIO, name: str) -> None:
             with h5py.File(plain, "r") as weights:
                 weights.visititems(note)
     except Exception as error:  # on invalid bytes, h5py raises many types of errors
-        raise ValueError(f"{name} inside it is damaged: {first_line(error)}") from error
-    _check_growth(f"{name} inside it", sum(sizes), _size(opened))
+        raise ValueError(
+            f"the member {name} of the zip file is damaged: {first_line(error)}"
+        ) from error
+    _check_growth(f"the member {name} of the zip file", sum(sizes), _size(opened))
 
 
 def first_line(error: Exception) -> str:
@@ -98,32 +100,37 @@ def _check_declared(members, size, texts):
     for name, count in collections.Counter(member.filename for member in members).items():
         if count > 1:
             raise ValueError(
-                f"it contains {count} members with the name {name}; each name may occur only once"
+                f"the zip file contains {count} members with the name {name}, but each name may "
+                "occur only once"
             )
     for member in members:
         path = pathlib.PurePosixPath(member.filename)
         if path.is_absolute() or ".." in path.parts:
-            raise ValueError(f"{member.filename} inside it is a path outside its folder")
+            raise ValueError(
+                f"the path {member.filename} in the zip file leads outside the folder into which "
+                "the zip file is unpacked"
+            )
         if member.flag_bits & 1:
-            raise ValueError(f"{member.filename} inside it is encrypted")
+            raise ValueError(f"the member {member.filename} of the zip file is encrypted")
         if member.compress_type not in METHODS:
             raise ValueError(
-                f"{member.filename} inside it is compressed by method {member.compress_type}; "
-                f"only {' or '.join(METHODS.values())} members are read"
+                f"the member {member.filename} of the zip file is compressed by method "
+                f"{member.compress_type}, but only members that are "
+                f"{' or '.join(METHODS.values())} can be read"
             )
         if member.filename in texts and member.file_size > MAX_TEXT:
             raise ValueError(
-                f"{member.filename} inside it would take {_megabytes(member.file_size)}; at most "
-                f"{_megabytes(MAX_TEXT)} are allowed"
+                f"after decompression, the member {member.filename} of the zip file would take "
+                f"{_megabytes(member.file_size)}, but at most {_megabytes(MAX_TEXT)} are allowed"
             )
-    _check_growth("its contents", sum(member.file_size for member in members), size)
+    _check_growth("the contents of the zip file", sum(member.file_size for member in members), size)
 
 
 def _check_growth(what, grown, size):
     if grown > max(MAX_SMALL, MAX_GROWTH * size):
         raise ValueError(
-            f"unpacked, {what} would take {_megabytes(grown)}, which is {grown / size:,.0f} times "
-            "the size of the file"
+            f"after decompression, {what} would take {_megabytes(grown)}, which is "
+            f"{grown / size:,.0f} times the size of the zip file"
         )
 
 
@@ -139,8 +146,8 @@ def _read_through(archive, member):
             count += len(piece)
     if count != member.file_size:
         raise ValueError(
-            f"{member.filename} inside it does not contain the {member.file_size:,} bytes that the "
-            "file declares"
+            f"the member {member.filename} does not contain the {member.file_size:,} bytes that "
+            "the zip file declares"
         )
 
 

@@ -120,8 +120,8 @@ def known_in_words(card: dict[str, Any]) -> tuple[str, str]:
     """Describes the numbers of people or classes in the training data and in the test data.
 
     The result is, for example, `("people", "135 trained on, 45 tested on")` or `("classes", ...)`.
-    For a model that users made, possibly without training, the result is, for example, `("people",
-    "made with 6")`.
+    For a user's own model, the result is, for example, `("people", "made with 6")`. The text does
+    not contain "trained on", because some methods need no training.
     """
     data = card["data"]
     if card.get("is_own"):
@@ -193,8 +193,8 @@ def protocol_in_words(card: dict[str, Any], row: dict[str, Any]) -> str:
     """Describes the protocol by which a figure was measured, for example as `few shot` or `block
     verification`.
 
-    If all recordings of a person are from one session, the text says "block" instead of "session",
-    because the protocol then divides this session into blocks.
+    If each person has only one session, the protocol divides the session into blocks, and the text
+    says "block" and not "session".
 
     Args:
         card: Card of a model.
@@ -313,7 +313,7 @@ def tries_in_words(row: dict[str, Any]) -> tuple[str, ...]:
     names of the columns.
 
     Args:
-        row: Element of the list `thresholds` of a card that contains `best_of_tries`.
+        row: Element of a card's list `thresholds`. The element contains `best_of_tries`.
     """
     rates = row["best_of_tries"]
     return (

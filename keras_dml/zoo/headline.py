@@ -27,17 +27,17 @@ _KINDS = {
 
 
 def verdict(card: dict[str, Any]) -> str:
-    """Returns a sentence about each method without a network that the model does not beat.
+    """Returns, as one text, a sentence about each network-free method that the model does not beat.
 
-    The first paragraph of a model page contains these sentences. The text is empty if the model
-    beats all methods without a network.
+    The first paragraph of a model page contains the text. The text is empty if the model beats all
+    methods without a network.
     """
     sentences = [_unbeaten(each) for each in card["baselines"] if each["kind"] == "no network"]
     return "".join(f" {sentence}" for sentence in sentences if sentence)
 
 
 def gain(baseline: dict[str, Any]) -> tuple[float, float]:
-    """Returns by how much the model is better than a method, and the lower bound of this gain.
+    """Returns how much better the model is than a method, with a lower bound.
 
     Args:
         baseline: Element of the list `baselines` of a card.
@@ -63,8 +63,8 @@ def _unbeaten(baseline):
     verb = "has not been shown to beat" if value > 0 else "does not beat"
     name = f'"{baseline["name"]}"'
     return (
-        f"**The model {verb} the method {name}, which needs no network** "
-        f"({baseline['what']}). The {metric} of {name} is {_cell(row)} (95 % interval in "
+        f"**The model {verb} the method {name}.** This method needs no network and uses "
+        f"{baseline['what']}. The {metric} of {name} is {_cell(row)} (95 % interval in "
         f"brackets). The {metric} of the model minus the {metric} of {name} is "
         f"{catalog.points(difference['value'], difference['ci95'])} (95 % interval in brackets)."
     )
@@ -100,7 +100,7 @@ def words(card: dict[str, Any]) -> str:
     if unit == "images":
         intervals = (
             "by Wilson's method. The intervals of differences are from a bootstrap over images. If "
-            "no image is classified wrongly, the interval is the bound by the rule of three"
+            "no image is classified wrongly, the interval is computed by the rule of three"
         )
     choice = f" {card['choice']}" if "choice" in card else ""
     return f"{counts}{choice} Brackets contain 95 % intervals {intervals}.{_tests(card)}"
@@ -108,7 +108,8 @@ def words(card: dict[str, Any]) -> str:
 
 def _tests(card):
     tested = any("mcnemar_p" in each["difference"] for each in card["baselines"])
-    return " The value p is from a two-sided McNemar's exact test." if tested else ""
+    sentence = " Each p in the table is the p-value of McNemar's exact test (two-sided)."
+    return sentence if tested else ""
 
 
 def described(baseline: dict[str, Any]) -> str:

@@ -1,5 +1,5 @@
-"""Replaces people's names on a card by numbers, and stores digests by which a given name can be
-recognized.
+"""Replaces people's names on a card by numbers. Also stores digests of the names, so that programs
+can test whether a name is on the card.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ def numbered(names: Iterable[str]) -> dict[str, Any]:
         names: Names of the people.
 
     Returns:
-        Dict with `digests` and `train_subjects`, whose numbers are independent of the order of
-        names.
+        Dict with `digests` and `train_subjects`. The order of `names` does not change the numbers
+        in `train_subjects`.
     """
     # The salt depends only on the names, so a repeated training writes the same card.
     salt = hashlib.sha256("\0".join(sorted(map(_composed, names))).encode()).digest()[:BYTES]

@@ -47,9 +47,9 @@ _WRAPPED = ("Exception encountered: ", "Error encountered during deserialization
 def load(name: Path) -> keras.Model:
     """Loads a trained model as a plain `keras.Model`.
 
-    Before Keras reads the file, the function compares the SHA-256 of the file with the card.
-    Afterwards, the function compares the number of weights with the card. Keras reads files in safe
-    mode, so a file cannot run code.
+    Before Keras reads the file, the function compares the SHA-256 of the file with the card. After
+    Keras has read the file, the function compares the number of weights with the card. Keras reads
+    files in safe mode, so a file cannot run code.
 
     Args:
         name: Name of a model of the zoo, or the path of a custom `.keras` file or of a folder
@@ -80,9 +80,9 @@ def load(name: Path) -> keras.Model:
 
 
 def card_of(model: keras.Model) -> dict[str, Any] | None:
-    """Returns the card of a model that `load` returned, or None.
+    """Returns the card of a model, or None if the model was not read by `load`.
 
-    The function also accepts the encoder of such a model.
+    The function also accepts the encoder of a model that was read by `load`.
     """
     return _CARDS.get(model)
 
@@ -101,12 +101,13 @@ def check(name: Path) -> float:
             in its folder.
 
     Returns:
-        The largest difference between the embeddings, which is at most the tolerance on the card.
+        The largest difference between the embeddings. This difference is at most the tolerance on
+        the card.
 
     Raises:
         ValueError: If the largest difference exceeds the tolerance on the card, or if the tolerance
-            is so large that another model would pass. Also in the cases in which `load` raises a
-            ValueError.
+            is so large that another model would pass. `check` also raises the ValueErrors of
+            `load`.
         FileNotFoundError: If the model has no card with a golden file.
     """
     model = load(name)
@@ -176,7 +177,8 @@ def read_golden(path: pathlib.Path) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def embed_one(model: keras.Model, recording: ArrayLike) -> np.ndarray:
-    """Computes the embedding of a recording `(time, channels)`, with shape `(1, ...)`."""
+    """Computes the embedding of one recording `(time, channels)`. The embedding has the shape
+    `(1, ...)`."""
     encoder = inputs.encoder(model)
     return keras.ops.convert_to_numpy(
         encoder(np.asarray(recording, np.float32)[None], training=False)
@@ -275,7 +277,7 @@ def _check_archive(opened, file):
         names = archive.check(opened, texts=CONTENT)
         missing = [name for name in (*CONTENT, WEIGHTS) if name not in names]
         if missing:
-            raise ValueError(f"it lacks {', '.join(missing)}")
+            raise ValueError(f"the zip file lacks {', '.join(missing)}")
         archive.check_weights(opened, WEIGHTS)
     except ValueError as error:
         raise ValueError(
@@ -285,7 +287,8 @@ def _check_archive(opened, file):
 
 
 def _explain(error):
-    """Returns the cause of a Keras error, without the quoted configuration, and what to do."""
+    """Returns the cause of a Keras error and advice, without the configuration that the error
+    quotes."""
     text = str(error)
     for wrapped in _WRAPPED:
         text = text.rpartition(wrapped)[2]

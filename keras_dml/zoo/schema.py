@@ -1,6 +1,6 @@
 """Defines the schema of a model card, which lists the required keys and checks their values. A card
-may have further keys. Several functions in this module check a value. The docstring of such a
-function is the end of an error message, after the words "must be".
+may have further keys. The docstring of each function that checks a value is the end of an error
+message, after the words "must be".
 """
 
 import re
@@ -332,9 +332,9 @@ def _differences(value, wanted, path):
 def _infinite_numbers(card):
     """Yields a sentence for each number that is not finite.
 
-    Cards must not contain infinite or NaN values, because checks such as `value < 0` do not detect
-    NaN, and every difference is within an infinite tolerance. Integers that are too large for a
-    float are also refused, because formatting them raises an error.
+    Cards must not contain NaN, because checks such as `value < 0` do not detect NaN. Cards must not
+    contain infinity, because every model would pass a test with an infinite tolerance. Integers
+    that are too large for a float are also refused, because formatting them raises an error.
     """
     rest = [("card", card)]
     while rest:

@@ -31,8 +31,9 @@ class Route:
     Attributes:
         method: HTTP method.
         path: Pattern of the path.
-        handler: Name of a method of `Handlers`. The method gets the parameters of the path. If the
-            method has parameters `client` and `sent`, it also gets the `Client` and the recordings.
+        handler: Name of a method of `Handlers`. The server passes the parameters in the path to the
+            method. If the method has parameters `client` and `sent`, the server also passes the
+            `Client` and the recordings.
         summary: Sentence about the route for the documentation page.
         fields: Class for the fields that a request has in addition to the recordings. None if
             requests contain no recordings.
@@ -133,7 +134,7 @@ ROUTES = (
         "POST",
         "/calibration",
         "calibrate",
-        "Compute and set a threshold from recordings of people, who need not be enrolled",
+        "Compute and set a threshold from recordings of enrolled or other people",
         schemas.Volunteers,
     ),
     Route(
@@ -234,7 +235,9 @@ def _check_rights(request: Request):
     client = request.scope.get("client_of_token")
     name = request.scope["route"].name
     if client is not None and not client.may_change and name not in VERIFY_ONLY:
-        raise HTTPException(403, "This token may only verify. Send a token that may do everything.")
+        raise HTTPException(
+            403, ("This token allows only verification. Send a token that allows all requests.")
+        )
 
 
 def _add(app: FastAPI, route: Route, handler: Callable[..., Any]):

@@ -57,8 +57,9 @@ class Claims:
         owner, _, listening = self._claims.get(number, (None, 0, None))
         if listening is None or owner != client:
             raise KeyError(
-                "The claim does not exist. It was already decided, the client sent nothing for "
-                f"{IDLE_SECONDS} seconds, or another server has the claim. Begin a new claim."
+                "The claim does not exist. Possible reasons: the claim was already decided, it "
+                f"expired because the client sent nothing for {IDLE_SECONDS} seconds, or another "
+                "server holds it. Begin a new claim."
             )
         self._claims[number] = owner, time.monotonic(), listening
         return listening

@@ -45,8 +45,8 @@ class Translator:
         """Returns the HTTP status and the message for an error whose type is in `KINDS`.
 
         Args:
-            error: The error. The optional attribute `files` of an error contains the names of the
-                files in the request, `{path: name}`.
+            error: The error. Its optional attribute `files` is a dict `{path: name}` with the names
+                of the files in the request.
         """
         if isinstance(error, Busy):
             return BUSY

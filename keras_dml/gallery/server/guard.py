@@ -46,10 +46,9 @@ class Guard:
     requests that are too large or too slow. The guard hides the messages of unexpected errors from
     clients, and writes a log without names of people.
 
-    A page of another site can make the browser of a user send requests to this server. The other
-    site may use a host name that resolves to this server, so the guard checks the header `Host`.
-    The browser states the site of the page in the header `Origin`, so the guard also checks this
-    header.
+    A page of another site can make the browser of a user send requests to this server. Another site
+    may use a host name that resolves to this server, so the guard checks the header `Host`. The
+    browser names the site of the page in the header `Origin`, so the guard also checks `Origin`.
 
     Args:
         app: The application, which reads the `Client` from `scope["client_of_token"]`.
@@ -169,7 +168,7 @@ class Guard:
         address = (scope.get("client") or ("unknown",))[0]
         if not self._tokens:
             if self._is_anywhere and not is_loopback(address):
-                return refused(403, "Without tokens, the server answers only its own machine.")
+                return refused(403, "A server without tokens answers only its own machine.")
             scope["client_of_token"] = Client(address, True)
             return None
         header = headers.get("authorization", "")

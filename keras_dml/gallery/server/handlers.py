@@ -35,7 +35,7 @@ class Handlers:
     Args:
         gallery: The open gallery.
         translator: Translator of error messages for clients.
-        scores: Whether responses contain scores, and state if an imposter was nearest.
+        scores: Whether responses contain scores and state whether an imposter was nearest.
         metrics: Counts of decisions.
     """
 
@@ -224,7 +224,9 @@ class Handlers:
     async def explain(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> Response:
-        """Draws an SVG image of how much each part of the first recording adds to its distance."""
+        """Draws an SVG image that shows how much each part of the first recording adds to its
+        distance.
+        """
         if not self._scores:
             raise HTTPException(
                 403, "This server sends only decisions. Start it with --scores to get pictures."

@@ -61,8 +61,8 @@ def serve(application: ASGIApp, listener: socket.socket) -> None:
     """Runs the server until Ctrl-C.
 
     The server ends within five seconds after Ctrl-C, even if it has not responded to all requests.
-    Threads cannot be stopped. If a thread still works after this time, the process ends without
-    waiting for it. All changes that the gallery has confirmed are already saved.
+    The server cannot stop threads. If a thread still works after five seconds, the process ends
+    without waiting for the thread. All changes that the gallery has confirmed are already saved.
     """
     with contextlib.suppress(KeyboardInterrupt):
         server(application).run(sockets=[listener])
@@ -119,8 +119,8 @@ class Protocol(H11Protocol):
     """HTTP protocol for `uvicorn --http` that limits the time for the head (the header lines) of a
     request.
 
-    uvicorn limits only the time between requests. uvicorn stops its timer at the first byte of a
-    head.
+    By itself, uvicorn limits only the time between requests, and stops its timer at the first byte
+    of a head.
     """
 
     _waiting = {}  # connections without a complete head, the oldest first

@@ -1,7 +1,7 @@
-"""Encodes messages between the server and its processes that read files, as JSON and raw numbers.
+"""Encodes the messages between the server and the processes that read files for the server.
 
-Messages contain no pickles, because unpickling can run code. An attacker who takes over a process
-that reads files therefore cannot run code in the server.
+A message consists of JSON and raw numbers. Messages contain no pickles, because unpickling can run
+code. An attacker who takes over a process that reads files therefore cannot run code in the server.
 """
 
 import json
@@ -57,7 +57,7 @@ def read_pieces(stream: BinaryIO, heads: list[dict[str, Any]], path: Path) -> li
 
     Args:
         stream: The stream, after the line of JSON was read.
-        heads: Descriptions of the pieces from the line of JSON.
+        heads: Descriptions of the pieces, as read from the line of JSON.
         path: Path of the file with the recording.
 
     Raises:

@@ -31,7 +31,7 @@ class Metrics:
         )
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Counts a request under the pattern of its path."""
+        """Adds a request and its duration to the metrics of its route."""
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(route).observe(seconds)
 

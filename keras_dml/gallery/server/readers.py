@@ -123,7 +123,8 @@ class _Process:
         """Waits until the process has imported its libraries.
 
         Raises:
-            OSError: If the process ends during the imports, or the imports exceed `START_SECONDS`.
+            OSError: If the process ends during the imports, or if the imports exceed
+                `START_SECONDS`.
         """
         if self._is_ready:
             return
@@ -143,12 +144,12 @@ class _Process:
         Raises:
             ReadingTimeout: If the file is not completely read at the time `end`.
             ReaderCrash: If the process ends before the time `end`, or sends an invalid response.
-            ValueError, ImportError, OSError: If `read_pieces` raises such an error.
+            ValueError, ImportError, OSError: If `read_pieces` raises the same error.
         """
         if not self.is_usable and not self._is_late:
             raise ReaderCrash(
-                f"{path} was not read, because the process ended while it read an earlier file of "
-                "the request. Send the request again without the earlier file."
+                f"{path} was not read, because the reading process ended while it read an earlier "
+                "file of the request. Send the request again without the earlier file."
             )
         try:
             with self._killed_after(end - time.monotonic()):
@@ -198,10 +199,10 @@ class _Process:
         reason = f"signal {-status}" if status < 0 else f"exit status {status}"
         with contextlib.suppress(ValueError):
             reason = signal.Signals(-status).name
-        logs.error(f"A process that reads files ended by {reason}.")
+        logs.error(f"A process that reads files ended with {reason}.")
         cause = ", probably because it ran out of memory" if reason == "SIGKILL" else ""
         return ReaderCrash(
-            f"{path} cannot be read. The process that read it ended by {reason}{cause}. Send a "
+            f"{path} cannot be read. The process that read it ended with {reason}{cause}. Send a "
             "shorter recording, or convert it to csv."
         )
 
@@ -210,7 +211,7 @@ class _Process:
         self._process.kill()
 
     def end(self):
-        """Ends the process and closes its pipes. At this time, no thread may read from the
+        """Ends the process and closes its pipes. Call this method only if no thread reads from the
         pipes."""
         self.kill()
         with contextlib.suppress(OSError):

@@ -29,7 +29,7 @@ class Sent:
     """Content of a request, which consists of recordings and other fields.
 
     Attributes:
-        files: `(name, file)` of each recording.
+        files: Pair `(name, file)` for each recording, with the name of the file and the open file.
         fields: The fields that are not recordings, as an instance of a class in `schemas`.
     """
 

@@ -32,7 +32,8 @@ def _split(value):
 
 
 class Reading(BaseModel):
-    """Options for reading files. Default: the options of the first enrollment, or of the file."""
+    """Options for reading files. An option that is not given has the value of the first enrollment,
+    or of the file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,7 +42,7 @@ class Reading(BaseModel):
         description="Columns with the model's channels, as a list or separated by commas.",
     )
     rate_hz: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Number of time steps per second, for files that do not state it."
+        None, description="Number of time steps per second, for files without this rate."
     )
     resample: Annotated[bool | None, BeforeValidator(_without_empty)] = Field(
         None,
@@ -76,7 +77,10 @@ class Search(Claim):
     """Recordings of an unknown person, and the false accept rate that selects a threshold."""
 
     top: int = Field(
-        5, ge=1, le=100, description="Number of nearest people in the response, with --scores."
+        5,
+        ge=1,
+        le=100,
+        description="Number of nearest people in the response of a server with --scores.",
     )
 
 
@@ -89,7 +93,8 @@ class Volunteers(Reading):
         None,
         gt=0,
         le=3600,
-        description="Seconds until the first decision of `listen`, to set its threshold.",
+        description="Seconds until the first decision of `listen`. Sets the threshold of `listen` "
+        "instead of the threshold of `verify`.",
     )
 
 
@@ -117,7 +122,7 @@ class Model(BaseModel):
     min_steps: int = 1
     max_steps: int | None = None
     sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
-        description="Sensor of a phone that can make these recordings. null if there is none."
+        description="Phone sensor that can make these recordings. null if phones have none."
     )
 
 
@@ -138,7 +143,9 @@ class Repeated(BaseModel):
     """File with the same recording as another file. The repeated recording counts once."""
 
     file: str
-    of: str | None = Field(description="The other file. null if the recording is enrolled.")
+    of: str | None = Field(
+        description="The other file with this recording. null if the recording is enrolled."
+    )
 
 
 class Enrollment(BaseModel):
@@ -183,7 +190,7 @@ class Identification(BaseModel):
 
     person: str | None
     tied: list[str] = Field(
-        description="The nearest people if their distances are equal, so that `person` is null."
+        description="Nearest people with equal distances. If there are any, `person` is null."
     )
     candidates: list[Candidate] = Field(
         description="The nearest people. Empty unless the server runs with --scores."

@@ -24,8 +24,8 @@ def sensor(contract: "Contract | None") -> str | None:
     Returns:
         `"microphone"` if the model has one channel with the name `sound`. `"accelerometer"` if the
         model has three channels of acceleration whose names end in x, y and z.
-        `"linear-acceleration"` if these names also state that gravity is removed. None for other
-        models.
+        `"linear-acceleration"` if the names of the three acceleration channels also state that
+        gravity is removed. None for other models.
     """
     if contract is None or contract.rate_hz is None:
         return None

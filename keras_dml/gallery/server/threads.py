@@ -1,4 +1,4 @@
-"""Runs functions in daemon threads. These threads do not delay the end of the process."""
+"""Runs functions in daemon threads. Daemon threads do not delay the end of the process."""
 
 import asyncio
 import contextlib
@@ -24,8 +24,8 @@ async def in_thread(function: Callable[..., Any], *args: Any) -> Any:
 class Turns:
     """Queue of functions. A single daemon thread runs one function after another.
 
-    A response contains the warnings of the gallery as notes. Python cannot separate the warnings of
-    several threads, so the gallery processes one request at a time.
+    The notes in a response are the warnings that the gallery emits for the request. Python cannot
+    separate the warnings of several threads, so the gallery processes one request at a time.
     """
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Checks the tokens of clients and what these tokens allow, and sets pauses after wrong tokens."""
+"""Checks the tokens and the permissions of clients, and sets pauses after wrong tokens."""
 
 import collections
 import dataclasses
@@ -22,8 +22,8 @@ class Client:
     """Sender of a request.
 
     Attributes:
-        name: Id of the client's token, or the client's address if the server has no tokens.
-            Rejected claims are counted for this name.
+        name: Id of the client's token, or the client's address if the server has no tokens. The
+            gallery counts rejected claims per client name.
         may_change: True if the client may use all routes, False if the client may only verify.
     """
 
@@ -32,7 +32,7 @@ class Client:
 
 
 class Tokens:
-    """Set of valid tokens. A client must send one of these tokens.
+    """Set of valid tokens. A client must send a token from the set.
 
     Args:
         full: Tokens that allow everything.
@@ -60,12 +60,12 @@ class Tokens:
 
 
 class Pauses:
-    """Pauses after an address has sent wrong tokens. Each pause is twice as long as the last, up to
-    a minute.
+    """Pauses for addresses that have sent wrong tokens. Each pause is twice as long as the pause
+    before, up to a minute.
 
-    A request with a correct token never waits. Without this exception, a client with wrong tokens
-    would lock out all other clients behind the same proxy, because these clients share one address.
-    A random token of 16 characters cannot be guessed.
+    A request with a correct token never waits. If requests with correct tokens also had to wait, a
+    client with wrong tokens would lock out all other clients behind the same proxy, because these
+    clients share one address. A random token of 16 characters cannot be guessed.
     """
 
     def __init__(self):
@@ -96,8 +96,8 @@ def read_tokens(path: Path) -> list[bytes]:
 
     Raises:
         PermissionError: If other users may read or change the file.
-        ValueError: If a line is not a token, or the file is empty. The message does not contain the
-            line.
+        ValueError: If a line is not a token, or if the file is empty. The error message does not
+            contain the invalid line.
         OSError: If the file cannot be read.
     """
     with pathlib.Path(path).open("rb") as file:

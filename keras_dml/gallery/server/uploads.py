@@ -27,18 +27,19 @@ def paths(
     """Makes paths for uploaded files in a private folder. The folder is removed after the `with`
     block.
 
-    If the system allows it, the paths are links to open files without names. No part of these files
-    remains on the disk if the process is killed.
+    If the system allows it, the uploads are open files without names, and the paths are links to
+    these files. If the process is killed, no part of a file without a name remains on the disk.
 
     Args:
-        uploads: `(name, file)` of each upload. The files must be open and have descriptors.
+        uploads: Pair `(name, file)` for each upload, with the name of the file and the file. The
+            files must be open and have descriptors.
         most: Largest accepted number of files.
 
     Yields:
         Name of the upload for each path, `{path: name}`.
 
     Raises:
-        ValueError: If the number of files is 0 or larger than `most`, or the format of a file is
+        ValueError: If the number of files is 0 or larger than `most`, or if the format of a file is
             unknown.
     """
     if not 0 < len(uploads) <= most:
@@ -80,7 +81,8 @@ def _locked(folder):
 
 
 def _link(path, file):
-    """Makes a link to an open file, or a copy if the system does not allow such links."""
+    """Makes a link to an open file. Makes a copy if the system does not allow links to open
+    files."""
     # calling `fileno` moves an upload from memory to the disk
     descriptor = pathlib.Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     file.flush()

@@ -1,8 +1,8 @@
 """Program that reads untrusted files for the server, in separate processes.
 
 Each process reads jobs from standard input and writes responses to standard output, see `messages`.
-The server kills a process that takes too long. The program runs in processes, because the server
-could not kill a thread.
+The server kills a process that takes too long. The program runs in separate processes, because the
+server can kill a process, but not a thread.
 """
 
 import dataclasses
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _answer(path, channels, options):
-    """Reads a file. Returns `("read", pieces)`, or the kind and the text of an error."""
+    """Reads a file. Returns `("read", pieces)`, or `(kind, text)` with an error's kind and text."""
     try:
         with warnings.catch_warnings(action="ignore"):
             pieces = recordings.read_pieces(path, channels, **options)
@@ -65,7 +65,8 @@ def _answer(path, channels, options):
 
 
 def _spelled(piece):
-    """Returns a piece whose notes are plain texts in the words of the REST interface."""
+    """Returns a copy of a piece of a recording. The notes of the copy are plain texts that use the
+    argument names of the REST interface."""
     notes = tuple(spelled(note, NAMES) for note in piece.notes)
     return dataclasses.replace(piece, notes=notes)
 

@@ -14,7 +14,7 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
     several segments of a recording.
 
     The distribution function F of the mixture is a weighted mean of the segments' distribution
-    functions. The weights are the segments' numbers of steps. The result holds the exact values of
+    functions. The weight of a segment is its number of steps. The result holds the exact values of
     the quantile function, `inf {x : F(x) >= s_i}`, at the knots `s_i`.
 
     Args:
@@ -55,9 +55,9 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
     p-th powers of its distances to the embeddings is smallest.
 
     For p = 2 the barycenter is exactly the weighted mean at each knot. For p = 1 the barycenter is
-    the weighted median at each knot. Between two knots, the result is exact if no two quantile
-    functions cross there. If every number between two values is a median, the result is the mean of
-    the two values.
+    the weighted median at each knot. Between two knots, the result is exact unless two of the
+    quantile functions cross between these knots. If every number between two values is a median,
+    the result is the mean of the two values.
 
     Args:
         values: Values at shared knots, shape `(embeddings, filters, knots)`.
@@ -70,8 +70,8 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
 
     Raises:
         TypeError: If the values or the weights are not real numbers.
-        ValueError: If `p` is neither 1 nor 2, `values` is empty, or the weights do not fit the
-            other arguments.
+        ValueError: If `p` is neither 1 nor 2, if `values` is empty, or if the weights do not fit
+            the other arguments.
 
     Example:
         >>> barycenter([[[0.0, 1.0, 2.0]], [[3.0, 5.0, 10.0]]], p=2)

@@ -64,8 +64,8 @@ def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray |
 
 
 def jensen_shannon_distance(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
-    """Computes the square root of the Jensen-Shannon divergence for each filter, and sums over
-    filters. The sum is a metric.
+    """Computes the square root of the Jensen-Shannon divergence for each filter, and sums the roots
+    over the filters. The sum is a metric.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.

@@ -15,13 +15,14 @@ def positions(x: Tensor, ranks: Tensor, on_host: bool = False) -> Tensor:
     """Finds the time steps at which the activations have the given ranks. The result has no
     gradient.
 
-    The activations at these positions have the same values and gradient as sorted activations, but
-    the backward pass processes only the selected steps.
+    Selecting activations at these positions gives the same values and the same gradient as sorting
+    all activations. But the backward pass of a selection processes only the selected steps.
 
     Args:
         x: Samples, shape `(batch, filters, time)`.
         ranks: Zero-based ranks, int32, shape `(batch, 1, ranks)`.
-        on_host: Whether to use NumPy's sort in several threads. Only TensorFlow supports this sort.
+        on_host: Whether to use NumPy's sort in several threads. Sorting by NumPy is possible only
+            on TensorFlow.
 
     Returns:
         Positions, int32, shape `(batch, filters, ranks)`.
@@ -53,8 +54,8 @@ def _pick(x, ranks):
     """Finds the positions of the ranks in each row.
 
     For float32, the function sorts 64-bit words, with the value in the upper half and the position
-    in the lower half. Sorting such words is faster, because NumPy's `sort` uses SIMD instructions,
-    but `argsort` does not.
+    in the lower half. Sorting these words by `sort` is faster than sorting the values by `argsort`,
+    because only NumPy's `sort` uses SIMD instructions.
     """
     if x.dtype != np.float32:
         return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)

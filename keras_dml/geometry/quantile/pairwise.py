@@ -4,12 +4,12 @@ memory.
 The distance between two embeddings is a sum with one term for each segment of each filter. Let u be
 the difference between the two embeddings at one end of a segment, and v the difference at the other
 end. With `q = |u| + |v|` and `ratio = (u + v) / q`, the mean absolute difference on the segment is
-`((u + v) ratio + q) / 4`. The formula holds for equal and for opposite signs of u and v. The
-derivative with respect to u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative with
+`((u + v) ratio + q) / 4`. The formula holds whether u and v have the same sign or opposite signs.
+The derivative with respect to u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative with
 respect to v follows if u and v are swapped. A compiler fuses several terms into one loop, so that
-no intermediate values are stored for the pairs. The mean absolute difference is homogeneous, so it
-equals u times its derivative with respect to u, plus v times its derivative with respect to v.
-Therefore, the gradient with respect to the knots needs no additional pass over the pairs.
+no intermediate values are stored for the pairs. Let f(u, v) be the mean absolute difference.
+Because f is homogeneous, f equals `u df/du + v df/dv`. Therefore, the gradient with respect to the
+knots needs no additional pass over the pairs.
 
 Compiling takes about a second for each new combination of the two set sizes, so sets are padded to
 a few allowed sizes.
@@ -81,8 +81,8 @@ def _gradients(x, y, knots, upstream):
 
 
 def _gradient_of_one(x, y, width, upstream):
-    """Computes the gradient with respect to `x`, and the part that `x` adds to the gradient with
-    respect to the widths of the segments.
+    """Returns the gradient with respect to `x`, and the gradient with respect to the widths of the
+    segments. The second gradient contains only the contribution of `x`.
 
     Args:
         x: Set whose gradient is computed, shape `(n, filters, knots)`.
@@ -103,9 +103,9 @@ def _gradient_of_one(x, y, width, upstream):
 
 
 def _derivatives(x, y, upstream):
-    """Computes the derivatives of every segment's mean absolute difference with respect to the left
-    end and the right end. The derivatives are multiplied by `upstream` and summed over the rows of
-    `y`. Returns two tensors `(points - 1, n)`."""
+    """Differentiates the mean absolute difference on each segment with respect to the values of `x`
+    at the left end and at the right end. The function multiplies the derivatives by `upstream`, and
+    sums them over the rows of `y`. Returns two tensors `(points - 1, n)`."""
     near, far = _both_ways(x)
     y_near, y_far = _both_ways(y)
 
@@ -119,8 +119,9 @@ def _derivatives(x, y, upstream):
 
 
 def _both_ways(points):
-    """Returns the near ends and the far ends of all segments. In the first half of each result the
-    left ends are the near ends, and in the second half the right ends are the near ends."""
+    """Returns each segment twice, once in each direction, as one array of start points and one
+    array of end points. The first half of the arrays goes from left to right, and the second half
+    goes from right to left."""
     left, right = points[:-1], points[1:]
     return ops.concatenate([left, right]), ops.concatenate([right, left])
 
@@ -145,7 +146,7 @@ def _summed(term, arrays, zeros):
         term: Function that takes one slice of each array. The function must return 0 if all slices
             are 0.
         arrays: Tensors whose leading axes have equal lengths.
-        zeros: Zeros, same shape as a term.
+        zeros: Start value of the sum, a tensor of zeros with the shape of a term.
     """
     parts = [chunks.in_blocks(array, TOGETHER) for array in arrays]
 

@@ -31,8 +31,8 @@ def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) ->
 
     Returns:
         Non-negative array of shape `(filters, knots - 1)`. The sum of all entries is the distance.
-        Within a filter, an entry is proportional to the segment's part of the p-th power of the
-        filter's distance.
+        The p-th power of a filter's distance is a sum with one term per segment. The filter's
+        entries are proportional to these terms.
 
     Example:
         >>> segment_parts([[0.0, 1.0, 4.0]], [[2.0, 1.0, 3.0]], [0, 0.5, 1])
@@ -49,9 +49,10 @@ def rank_parts(
     """Computes how much each time step of one recording contributes to the distance, for each
     filter.
 
-    The potentials are shifted so that the contributions of each recording's steps sum to half the
-    distance. For p = 1, removing a step lowers the distance by the step's contribution minus the
-    filter's mean contribution, to first order. A contribution may be negative.
+    A constant is added to the potentials, so that the contributions of all steps of a recording sum
+    to half the distance. A contribution may be negative. For p = 1, let c be the contribution of a
+    step, and m the filter's mean contribution. To first order, removing the step lowers the
+    distance by c - m.
 
     Args:
         x: Values of the recording at the knots, shape `(filters, knots)`.
@@ -97,8 +98,8 @@ def _scaled(x, y, p):
 
 
 def _per_cost(costs, scale, p):
-    """Computes the factor that converts a filter's costs to contributions to the distance. The
-    costs sum to the p-th power of the scaled distance."""
+    """Returns a factor for each filter. A filter's costs sum to the p-th power of the scaled
+    distance. Multiplied by the factor, the costs sum to the filter's distance."""
     power = costs.sum(axis=1, keepdims=True)
     return scale * np.where(power > 0, power, 1.0) ** (1 / p - 1)
 

@@ -1,10 +1,11 @@
 """Computes p-Wasserstein distances between quantile functions that are linear between shared knots
 (Abdelwahab2019, Eqs. 8-12).
 
-Erratum: The first term in Eq. 10 of Abdelwahab2019 contains b instead of a. Eq. 12 is correct. In
-addition, Eq. 10 divides by differences between slopes. Such a difference is 0 if recordings are
-identical, shifted or constant. The functions of this module therefore use the differences u and v
-at the ends of a segment. `G_p(u, v)` is the integral of `|u + t (v - u)|^p` over t in [0, 1].
+Erratum: The first term in Eq. 10 of Abdelwahab2019 contains b instead of a. Eq. 12 is correct.
+Another problem of Eq. 10 is a division by the difference between two slopes. The difference is 0 if
+recordings are identical, shifted or constant. The functions of this module therefore use the
+differences u and v at the ends of a segment. `G_p(u, v)` is the integral of `|u + t (v - u)|^p`
+over t in [0, 1].
 """
 
 import math
@@ -41,11 +42,12 @@ def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
     """Computes p-Wasserstein distances and sums them over filters (Abdelwahab2019, Definition 2,
     Eq. 9).
 
-    The values between two knots are interpolated linearly, as for a continuous signal. POT's
-    `emd2_1d` and SciPy's `wasserstein_distance` compare step functions instead, so their distances
-    differ if there are few samples. For example, the quantile functions of the samples {0, 1} and
-    {0, 0} have the values (0, 1, 1) and (0, 0, 0) at the knots (0, .5, 1). The distance between the
-    samples {0, 1} and {0, 0} is .75 here, and .5 in POT and SciPy.
+    The values between two knots are interpolated linearly, as for a continuous signal. In contrast,
+    POT's `emd2_1d` and SciPy's `wasserstein_distance` compare step functions. Therefore, the
+    distances between small samples differ from the distances that POT and SciPy compute. For
+    example, the quantile functions of the samples {0, 1} and {0, 0} have the values (0, 1, 1) and
+    (0, 0, 0) at the knots (0, .5, 1). The distance between the samples {0, 1} and {0, 0} is .75
+    here, and .5 in POT and SciPy.
 
     Unlike in SciPy, the distance is NaN if a value is infinite, because the difference of two
     infinities is undefined.
@@ -89,18 +91,18 @@ def pairwise(
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
-        max_bytes: Largest size of one block of differences, in bytes. About ten blocks of this size
-            exist at a time. For p = 1, XLA computes all distances in one pass and stores no
-            differences, if the step is traced or if there are many pairs. TensorFlow on a GPU does
-            not use XLA here. XLA compiles the computation once for each of a few set sizes, and
-            each compilation takes about a second. If a SavedModel is traced with XLA, it needs XLA
-            to run. SavedModels that `keras_dml.export` writes do not need XLA.
+        max_bytes: Largest size of one block of differences, in bytes. About ten blocks exist at the
+            same time. For p = 1, the function uses XLA in a traced step and for many pairs, but not
+            with TensorFlow on a GPU. XLA computes all distances in one pass without storing
+            differences. The sizes of the sets are rounded up to a few sizes, and XLA compiles the
+            computation once per size, which takes about a second. A SavedModel that was traced with
+            XLA runs only with XLA. SavedModels that `keras_dml.export` writes do not need XLA.
 
     Returns:
         Distances, shape `(n, m)`.
 
     Raises:
-        ValueError: If `p` is below 1, or the shapes of the sets and the knots do not match.
+        ValueError: If `p` is below 1, or if the shapes of the sets and the knots do not match.
     """
     check_order(p)
     x, y = widest(x, y)
@@ -138,10 +140,11 @@ def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
     between the values at the knots.
 
     With the trapezoid weights c, `upper = sum |c (x - y)|` and
-    `lower = max(sum over filters |sum c (x - y)|, upper / 2)`. `upper` is the L1 distance between
-    `c x` and `c y`, so an index for L1 distances can find candidates. To find the n nearest
-    embeddings, compute the distances to the candidates in ascending order of `upper`. Stop if
-    `upper / 2` for the next candidate is at least as large as the n-th smallest distance.
+    `lower = max(sum over filters |sum c (x - y)|, upper / 2)`. Since `upper` is the L1 distance
+    between the weighted values `c x` and `c y`, a database with an index for L1 distances can find
+    candidates. To find the n nearest embeddings, compute the distances to the candidates in
+    ascending order of `upper`. Stop if `upper / 2` for the next candidate is at least as large as
+    the n-th smallest distance.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -173,8 +176,9 @@ def trapezoid_weights(knots: Tensor) -> Tensor:
 
 
 def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
-    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from the differences u
-    and v at its ends. The formula is a numerically stable form of Eq. 11 in Abdelwahab2019.
+    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment. The arguments u and v
+    are the differences at the two ends of the segment. The formula is a numerically stable form of
+    Eq. 11 in Abdelwahab2019.
 
     Args:
         u: Differences at the left ends of the segments.

@@ -62,7 +62,8 @@ def check_lags(lags: Iterable[int]) -> tuple[int, ...]:
     """Checks lags, and returns a tuple of integers.
 
     Raises:
-        ValueError: If `lags` is empty, or a lag is negative, not a whole number or repeated.
+        ValueError: If `lags` is empty, if a lag is negative or not a whole number, or if a lag is
+            repeated.
     """
     values = list(lags) if isinstance(lags, Iterable) else []
     whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in values]

@@ -18,18 +18,19 @@ def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample")
     - `trace_normalized`: `A / trace(A)`. The result does not depend on the unit and the loudness of
       the signal.
     - `oas`, `ledoit_wolf`: `(1 - r) S + r t I`, where t is the mean variance and r is the
-      shrinkage. For `oas`, r is the oracle approximating shrinkage of Chen2010, without its terms
-      that contain 2 / channels. Scikit-learn and pyRiemann also omit these terms. For
-      `ledoit_wolf`, r is the shrinkage of Ledoit2004. Use shrinkage for short signals.
+      shrinkage. For `oas`, r is the oracle approximating shrinkage of Chen2010. As in scikit-learn
+      and pyRiemann, the terms with the factor 2 / channels are omitted. For `ledoit_wolf`, r is the
+      shrinkage of Ledoit2004. Use shrinkage for short signals.
 
-    Up to rounding, `covariance(c x)` equals `c^2 covariance(x)`. For `trace_normalized`,
-    `covariance(c x)` equals `covariance(x)`. In float32, an entry of the matrix is infinite above
-    3e38 and 0 below 1e-38. Float32 signals must therefore lie between about 1e-18 and 1e17.
+    If the signals are multiplied by c, the matrix is multiplied by `c^2`, up to rounding. With
+    `trace_normalized`, the matrix does not change. In float32, an entry of the matrix is infinite
+    above 3e38 and 0 below 1e-38. Float32 signals must therefore lie between about 1e-18 and 1e17.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
         mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
-        estimator: `"sample"`, `"trace_normalized"`, `"oas"` or `"ledoit_wolf"`.
+        estimator: Estimator of the covariance: `"sample"`, `"trace_normalized"`, `"oas"` or
+            `"ledoit_wolf"`.
 
     Returns:
         Symmetric matrices, shape `(batch, channels, channels)`, in the squared unit of the signals,
@@ -138,10 +139,10 @@ def _normalized(steps, count):
     """Divides covariances by their mean variance. Returns the result and the mean variance, shape
     `(batch, 1, 1)`.
 
-    Shrinkage formulas contain squares of variances. In float32 the squares may underflow or
-    overflow even if the variances do not, for example if signals are measured in tesla. The
-    gradient treats the mean variance as a constant. The gradient is still exact, because the
-    estimates do not depend on the mean variance.
+    Shrinkage formulas contain squares of variances. In float32, the square of a variance may
+    underflow or overflow although the variance is representable, for example if signals are
+    measured in tesla. The gradient treats the mean variance as a constant. The gradient is still
+    exact, because the estimates do not depend on the mean variance.
     """
     covariance = _scatter(steps) / count
     variance = ops.stop_gradient(_trace(covariance)) / steps.shape[-1]
@@ -149,8 +150,8 @@ def _normalized(steps, count):
 
 
 def _parts(covariance):
-    """Splits covariances S into `t I`, where t is the mean variance, and the rest `S - t I`. The
-    third result is the squared norm of the rest. The squared norm equals
+    """Splits covariances S into `t I`, where t is the mean variance, and the rest `S - t I`.
+    Returns both parts, and the squared norm of the rest. The squared norm equals
     `trace(S S) - trace(S)^2 / n`, but has no errors from cancellation."""
     n = covariance.shape[-1]
     spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)

@@ -15,9 +15,9 @@ def power_spectrum(x: Tensor) -> Tensor:
     A signal with p q samples is written as a matrix with p rows and q columns, where p and q are as
     equal as possible. The function transforms the p samples in each column, multiplies the results
     by rotations, and transforms the q samples in each row (Cooley1965). The function uses matrix
-    products because devices have no Fourier transform for lengths that are not powers of two. When
-    a model is converted to 8 bits, matrices with fewer than 1024 numbers are not quantized. If a
-    signal has at most 961 samples, all matrices are smaller than this limit.
+    products because devices have no Fourier transform for lengths that are not powers of two. A
+    converter to 8 bits does not quantize matrices with fewer than 1024 numbers. If a signal has at
+    most 961 samples, all matrices of this function have fewer than 1024 numbers.
 
     Args:
         x: Real signals, shape `(..., samples)`, float32 or wider. The number of samples must be
@@ -62,16 +62,17 @@ def _products(real, imaginary, matrix):
 
 
 def _rotated(parts, rotation):
-    """Computes the real and the imaginary part of an elementwise product with rotations."""
+    """Multiplies complex numbers by rotations, entry by entry. Returns the real and the imaginary
+    part."""
     real, imaginary = parts
     cosine, sine = (ops.cast(part, real.dtype) for part in rotation)
     return real * cosine - imaginary * sine, real * sine + imaginary * cosine
 
 
 def _places(samples, rows, columns):
-    """Returns the index of each frequency in the flattened array `(k1, k2)`, whose entries have the
-    frequencies k1 + rows k2. If the array does not contain a frequency, the index of the conjugate
-    frequency is returned."""
+    """Returns the index of each frequency in a flattened array. Entry (k1, k2) of the array has the
+    frequency k1 + rows * k2. If the array does not contain a frequency, the function returns the
+    index of the conjugate frequency."""
     k = np.arange(samples // 2 + 1)
     k = np.where(k % rows <= rows // 2, k, (samples - k) % samples)
     return (k % rows) * columns + k // rows

@@ -1,10 +1,11 @@
 """Computes symmetric matrices whose norm is the distance between two SPD matrices, with NumPy in
 float64.
 
-The squared entries of the symmetric matrix sum to the squared distance, so they show how much each
-pair of channels contributes to this sum. If the two SPD matrices are exchanged, the sign of the
-result changes. If the two SPD matrices are rotated, the result is rotated in the same way.
-Therefore, the contributions do not depend on the basis in which a network represents its channels.
+The sum of the squared entries of the symmetric matrix is the squared distance. Each squared entry
+shows how much a pair of channels contributes to the squared distance. If the two SPD matrices are
+exchanged, the sign of the result changes. If the two SPD matrices are rotated, the result is
+rotated in the same way. Therefore, the contributions do not depend on the basis in which a network
+represents its channels.
 """
 
 import numpy as np

@@ -3,8 +3,8 @@ and Bures-Wasserstein (Bhatia2019) distances between SPD matrices.
 
 All distances are computed in float64, even if the matrices are float32. In float32, matrices with a
 condition number of 1e5 would have a relative error of 1e-4 in the log-Euclidean and Stein
-distances, and of up to 20 % in the affine-invariant distance. The squares in the Bures-Wasserstein
-distance would overflow or underflow.
+distances, and of up to 20 % in the affine-invariant distance. In the Bures-Wasserstein distance,
+float32 would let squares overflow or underflow.
 
 The distance between equal matrices is 0. The gradient does not exist for equal matrices and is set
 to 0.
@@ -146,9 +146,9 @@ def stein(x: Tensor, y: Tensor) -> Tensor:
     (Sra2012).
 
     The Stein distance is a metric. If a transformation does not change the affine-invariant
-    distance, it does not change the Stein distance. The distance is computed from determinants.
-    Eigenvalues are used only to find singular matrices. Differences between logarithms of
-    determinants lose digits by cancellation, so a distance below about 1e-7 is a rounding error.
+    distance, it does not change the Stein distance. The distance is computed from determinants. The
+    function computes eigenvalues only to detect singular matrices. Differences between logarithms
+    of determinants lose digits by cancellation, so a distance below about 1e-7 is a rounding error.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -171,8 +171,8 @@ def stein_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of sums, in bytes. If `max_bytes` is None, all pairs
-            are computed at once.
+        max_bytes: Largest size of one block of sums `x + y`, in bytes. If `max_bytes` is None, all
+            pairs are computed at once.
 
     Returns:
         Distances, shape `(n, m)`. A distance is NaN in the same cases as in `stein`.
@@ -190,10 +190,11 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
     The Bures-Wasserstein distance is the 2-Wasserstein distance between two centered normal
     distributions with covariances `x` and `y`. The distance does not change if both matrices are
     rotated in the same way. The distance to a singular matrix is finite. The formula subtracts
-    traces that may be almost equal. Therefore, a squared distance counts as 0 if it is below
-    `16 + n` machine epsilons (of float64) times the sum of the traces. The distance between `c x`
-    and `c y` is `sqrt(c)` times the distance between `x` and `y`, if all entries fit the dtype. In
-    float32, entries must lie between about 1e-30 and 1e30.
+    traces that may be almost equal, so a small squared distance is only a rounding error. If the
+    squared distance is below `(16 + n) eps (tr x + tr y)`, where eps is the machine epsilon of
+    float64, the function returns 0. The distance between `c x` and `c y` is `sqrt(c)` times the
+    distance between `x` and `y`, if all entries fit the dtype. In float32, entries must lie between
+    about 1e-30 and 1e30.
 
     Args:
         x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues are replaced as
@@ -251,15 +252,15 @@ def bures_wasserstein_by_polynomials(
     eigendecompositions, because devices cannot compute eigendecompositions. Arguments and errors
     are the same as in `bures_wasserstein_pairwise`.
 
-    As in `polynomial.sqrt`, eigenvalues below 1e-6 times the norm are replaced by this limit.
+    As in `polynomial.sqrt`, an eigenvalue below 1e-6 times the norm is set to 1e-6 times the norm.
     """
     x, y = two_sets(x, y)
     return _bures_distances(x, y, polynomial.sqrt, polynomial.nuclear_norm, max_bytes)
 
 
 def _single_pairs(distances, x, y):
-    """Converts a function of two sets to a function of single pairs. The new function broadcasts
-    two tensors `(..., n, n)` and returns distances `(...)`."""
+    """Applies a function of two sets to single pairs. The matrices `(..., n, n)` are broadcast, and
+    the distances have shape `(...)`."""
     x, y = broadcast_together(x, y)
     return distances(x[..., None, :, :], y[..., None, :, :])[..., 0, 0]
 
@@ -271,8 +272,9 @@ def _affine_distances(x, y):
     With Cholesky factors `x = A A'` and `y = B B'`, the eigenvalues l of `x^-1 y` are the squares
     of the singular values of `A^-1 B`. The singular values are computed as the lengths of the rows
     of `U' A^-1 B`, where the columns of U are the eigenvectors of `A^-1 y A^-T`. In float64, the
-    singular values are accurate to 1e-8 if l spans 16 powers of ten. In float32, the Cholesky
-    factors alone would cause an error of 1e-4 at condition number 1e5.
+    singular values are accurate to 1e-8 if l spans 16 powers of ten. Computing in float32 would be
+    less accurate: at condition number 1e5, rounding the Cholesky factors to float32 would cause an
+    error of 1e-4.
 
     The squared distance depends only on the eigenvalues, so its gradient needs no difference
     quotients and no derivative of the Cholesky factors. With the singular value decomposition

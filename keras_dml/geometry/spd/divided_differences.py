@@ -3,9 +3,9 @@ arguments are equal.
 
 The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for all pairs of
 eigenvalues. If two eigenvalues are close, the plain quotient loses digits by cancellation.
-Therefore, each function of this module has a formula without cancellation for its rise
-`f(high) - f(low)`. The formulas use `gap = high - low`, which is exact for close numbers, and
-compute the logarithm of a ratio from the difference between the ratio and 1.
+Therefore, this module computes the rise `f(high) - f(low)` of each function by a formula without
+cancellation. The formulas use `gap = high - low`, because this difference is exact if the two
+numbers are close. The logarithm of a ratio is computed from the difference between the ratio and 1.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ class Function(NamedTuple):
 
     Attributes:
         value: `f(a)`.
-        rise: Function that computes `f(high) - f(low)` from `(high, low)` for `high >= low`, with
-            only a rounding error. For functions of positive numbers, `high / low` must not
+        rise: Function that takes `(high, low)` with `high >= low`, and computes `f(high) - f(low)`
+            up to a rounding error. For functions of positive numbers, `high / low` must not
             overflow.
         slope: `f'(a)`.
     """
@@ -41,8 +41,8 @@ def quotients(
 
     Args:
         function: A `Function`.
-        a: First arguments of the differences, any shape.
-        b: Second arguments of the differences. The second arguments must broadcast to `a`.
+        a: Values of `a` in the formula, any shape.
+        b: Values of `b` in the formula, broadcastable to `a`.
         floor: Lower limit below which `f` is constant, a number or a tensor that broadcasts to `a`.
     """
     high_a, high_b = (a, b) if floor is None else (ops.maximum(a, floor), ops.maximum(b, floor))

@@ -3,9 +3,10 @@
 For a matrix `X = U L U'`, the matrix function is `Y = U f(L) U'`. If X changes by G, Y changes by
 `U (D * (U' G U)) U'` to first order, where D contains the difference quotients of f at the
 eigenvalues L. The derivative is implemented as a custom gradient because automatic differentiation
-of an eigensolver divides by differences of eigenvalues. If eigenvalues are equal, this division
-gives NaN in JAX, and a gradient with an error of 57 % in TensorFlow. Rectified matrices have equal
-eigenvalues by construction. Second derivatives are not available.
+of an eigensolver divides by differences of eigenvalues. If two eigenvalues are equal, the division
+by their difference gives NaN in JAX. In TensorFlow, the division gives a gradient with an error of
+57 %. Rectified matrices have equal eigenvalues by construction. Second derivatives are not
+available.
 """
 
 import numbers
@@ -39,9 +40,10 @@ def symmetric(x: Tensor) -> Tensor:
 def log(x: Tensor) -> Tensor:
     """Computes the matrix logarithm.
 
-    The rounding error is machine epsilon times the largest eigenvalue. Eigenvalues below the
-    rounding error are replaced by it and have derivative 0, so the logarithm of a singular matrix
-    is finite. `rectify_log` takes the lower limit of the eigenvalues as an argument.
+    The rounding error is machine epsilon times the largest eigenvalue. An eigenvalue below the
+    rounding error is replaced by the rounding error and has derivative 0. So the logarithm of a
+    singular matrix is finite. `rectify_log` takes the lower limit of the eigenvalues as an
+    argument.
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -258,7 +260,7 @@ def derivative(
         values: Eigenvalues L of x, shape `(..., n)`.
         vectors: Eigenvectors U of x, shape `(..., n, n)`.
         upstream: Gradient with respect to the result, shape `(..., n, n)`.
-        floor: See `spectral_function`.
+        floor: Lower limit of the eigenvalues, as in `spectral_function`.
         product: Function that multiplies two stacks of matrices.
     """
     column = values[..., None]

@@ -56,8 +56,8 @@ def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
     """Computes ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric
     matrices.
 
-    If a matrix is not finite, its eigenvalues are NaN. Without this rule, TensorFlow's solver would
-    fail for the whole batch.
+    If a matrix is not finite, the function returns NaN as its eigenvalues. For such a matrix,
+    TensorFlow's solver would fail for the whole batch.
     """
     x, finite = finite_or_zero(x)
     values, vectors = linalg.eigh(x)
@@ -103,8 +103,8 @@ def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
             `condition_limit`).
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`. A boolean is True for a
-        positive definite matrix and False for a replaced matrix.
+        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`, that are True for positive
+        definite matrices and False for replaced matrices.
     """
     finite_x, finite = finite_or_zero(symmetric_part(x))
     values = linalg.eigenvalues(finite_x)

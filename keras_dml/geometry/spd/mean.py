@@ -23,8 +23,8 @@ def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
     """Computes the point at fraction `t` of the affine-invariant geodesic from `x` to `y` (Kim2020,
     Eq. 21).
 
-    The point is `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`. The distance between the point and `x`
-    is `|t|` times the distance between `x` and `y`.
+    The point is `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`. The distance from `x` to the point at
+    fraction t is `|t|` times the distance from `x` to `y`.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -38,8 +38,8 @@ def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
 
     Raises:
         TypeError: If `t` is not a number.
-        ValueError: If the matrices are not square or have different sizes, or the leading axes of
-            `x`, `y` and `t` do not broadcast.
+        ValueError: If the matrices are not square or have different sizes, or if the leading axes
+            of `x`, `y` and `t` do not broadcast.
     """
     x, y = match_sizes(x, y)
     t = t if ops.is_tensor(t) else real("`t`", t, np.float64)
@@ -65,8 +65,8 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If the matrices are not square, `x` is empty, or the weights do not fit the
-            other arguments.
+        ValueError: If the matrices are not square, if `x` is empty, or if the weights do not fit
+            the other arguments.
     """
     x = square_matrices("x", x)
     if len(x.shape) < 3 or x.shape[-3] == 0:
@@ -86,11 +86,11 @@ def karcher_mean(
     weighted sum of squared affine-invariant distances to the matrices (Kim2020, Eq. 7).
 
     The iteration starts at the log-Euclidean mean. Each step is `M <- M^(1/2) exp(s J) M^(1/2)`,
-    where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. Half the weighted sum of squared
-    distances is 1-strongly convex, so the distance between M and the true mean is at most the norm
-    of J. The iteration stops if this norm is at most the tolerance, so the tolerance bounds the
-    error. The function uses NumPy in float64 on every backend. The mean has no gradient and cannot
-    be computed in a compiled step.
+    where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. The distance between M and the true
+    mean is at most the norm of J, because half the weighted sum of squared distances is 1-strongly
+    convex. The iteration stops if the norm of J is at most the tolerance, so the tolerance bounds
+    the error. The function uses NumPy in float64 on every backend. The mean has no gradient and
+    cannot be computed in a compiled step.
 
     Erratum: Below Eq. 7, Kim2020 calls `N_I` the number of iterations, but `N_I` is the number of
     matrices.
@@ -108,8 +108,8 @@ def karcher_mean(
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If `x` is empty, a matrix is not positive definite, or the weights do not fit
-            the other arguments.
+        ValueError: If `x` is empty, if a matrix is not positive definite, or if the weights do not
+            fit the other arguments.
     """
     x = _definite(x)
     weights = normalized(weights, len(x), "matrices")
@@ -133,8 +133,9 @@ def karcher_mean(
         if norm <= tolerance:  # after this step the error is a fraction of the tolerance
             return mean
     warnings.warn(
-        f"karcher_mean stopped after {max_steps} steps within {norm:.3e} of the mean, not within "
-        f"the tolerance {tolerance:.0e}. Rectify badly conditioned matrices, or allow more steps.",
+        f"karcher_mean stopped after {max_steps} steps. Its result is within {norm:.3e} of the "
+        f"mean, but the tolerance is {tolerance:.0e}. Rectify badly conditioned matrices, or allow "
+        "more steps.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -149,9 +150,9 @@ def spectral(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
 
 
 def _tangent(white, weights):
-    """Computes the mean of the logarithms, and an upper bound of the curvature. The curvature is
-    the largest second derivative, along a geodesic, of half the weighted sum of squared distances.
-    The smallest second derivative is 1 (Bini2013)."""
+    """Computes the mean of the logarithms, and an upper bound of the curvature. Let f be half the
+    weighted sum of squared distances. The curvature is the largest second derivative of f along a
+    geodesic. The smallest second derivative of f along a geodesic is 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)

@@ -1,8 +1,8 @@
 """Provides functions with the same names for tensors and for NumPy arrays.
 
 If a formula uses `namespace(...)`, it accepts tensors of any backend, and NumPy arrays in float64.
-There are two reasons for NumPy arrays. JAX without `JAX_ENABLE_X64` has no float64, and an eager
-TensorFlow operation on one small matrix takes many times as long as NumPy.
+There are two reasons to pass NumPy arrays. JAX without `JAX_ENABLE_X64` has no float64. An eager
+TensorFlow operation on one small matrix takes many times as long as the NumPy operation.
 """
 
 import types
@@ -33,5 +33,6 @@ ARRAYS = types.SimpleNamespace(
 
 
 def namespace(*values: Any) -> types.SimpleNamespace:
-    """Returns `ARRAYS` if all values are NumPy arrays or numbers, otherwise `TENSORS`."""
+    """Returns `ARRAYS` if all values are NumPy arrays or numbers, and `TENSORS` if a value is a
+    tensor."""
     return ARRAYS if all(isinstance(value, VALUES) for value in values) else TENSORS

@@ -3,25 +3,26 @@ without an eigendecomposition.
 
 Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. The matrix sign and the
 square root are computed by Newton-Schulz iterations with minimax quintics (`sign_polynomials`). The
-logarithm is computed by inverse scaling and squaring, as eight times the logarithm of the eighth
-root. The eigenvalues of the eighth root lie in a narrow interval, where one Chebyshev interpolant
-is accurate enough. All functions consist of products, sums and scalings of matrices. On a device, a
-product of two 80 x 80 matrices takes 6 us, and an eigendecomposition takes almost a millisecond. If
-a model is trained on batches, however, the eigensolver is seven times as fast as the polynomials.
+logarithm is computed by inverse scaling and squaring, as eight times the logarithm of the matrix's
+eighth root. The eighth root has eigenvalues in a narrow interval. In this interval, one Chebyshev
+interpolant of the logarithm is accurate enough. All functions consist of products, sums and
+scalings of matrices. On a device, a product of two 80 x 80 matrices takes 6 us, and an
+eigendecomposition takes almost a millisecond. In training on batches, however, the eigensolver is
+seven times as fast as the polynomials.
 
 The backward pass computes the same exact gradients as `spd`, with the eigensolver. For eigenvalues
 near epsilon, automatic differentiation of the products has an error of up to 2 %, and the
 eigensolver's gradient has an error of 0.4 %.
 
-`tests/geometry/spd/test_polynomial.py` measures how much entries in float32 differ from entries in
-float64, for matrices with norm 1 and epsilon 1e-4. For these matrices, the error of an entry is
-2e-7 after rectification. The error of the logarithm is 1e-5 for condition numbers up to 1e3, and
-1e-4 for condition numbers up to 1e6. If matrices are singular or indefinite, the error of the
-logarithm is 4e-4, because float32 cannot represent the rectified eigenvalues more accurately. The
-errors of rectification and logarithm grow with the norm, and these figures hold only for norms
-below 1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm from
-1e-5 to 5e-4 at condition number 10. TensorFlow writes the model files for devices, and does not
-change the order of operations.
+`tests/geometry/spd/test_polynomial.py` compares results in float32 with results in float64, for
+matrices with norm 1 and epsilon 1e-4. For these matrices, the error of an entry is 2e-7 after
+rectification. The error of the logarithm is 1e-5 for condition numbers up to 1e3, and 1e-4 for
+condition numbers up to 1e6. If matrices are singular or indefinite, the error of the logarithm is
+4e-4, because float32 cannot represent the rectified eigenvalues more accurately. The errors of
+rectification and logarithm grow with the norm. The figures above hold only for norms below 1e5
+epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm from 1e-5 to
+5e-4 at condition number 10. TensorFlow writes the model files for devices, and does not change the
+order of operations.
 """
 
 import numpy as np
@@ -60,8 +61,8 @@ def rectify(x: Tensor, epsilon: float) -> Tensor:
 
 
 def log(x: Tensor) -> Tensor:
-    """Computes the matrix logarithm. Eigenvalues below 1e-6 times the norm are replaced by this
-    limit. In all other cases, the function is the same as `spd.log`.
+    """Computes the same matrix logarithm as `spd.log`, except that an eigenvalue below 1e-6 times
+    the norm is set to 1e-6 times the norm.
 
     Args:
         x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -82,8 +83,8 @@ def log(x: Tensor) -> Tensor:
 
 
 def sqrt(x: Tensor) -> Tensor:
-    """Computes the symmetric square root. Eigenvalues below 1e-6 times the norm are replaced by
-    this limit. In all other cases, the function is the same as `spd.sqrt`.
+    """Computes the same symmetric square root as `spd.sqrt`, except that an eigenvalue below 1e-6
+    times the norm is set to 1e-6 times the norm.
 
     Args:
         x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -103,8 +104,8 @@ def sqrt(x: Tensor) -> Tensor:
 
 
 def nuclear_norm(x: Tensor) -> Tensor:
-    """Computes the sum of the singular values, as in `spd.nuclear_norm`. The sum is computed as the
-    inner product of the matrix and its polar factor.
+    """Computes the sum of the singular values, as in `spd.nuclear_norm`, by the inner product of
+    the matrix and its polar factor.
 
     A singular value below 1e-6 times the Frobenius norm is underestimated.
 
@@ -173,8 +174,8 @@ def _rectified(x, epsilon):
 
 def _sign(x, adjoint=lambda x: x):
     """Computes the matrix sign of symmetric matrices with eigenvalues in [-1, 1]. Each step takes
-    three matrix products. If `adjoint` is the transpose, the function computes the polar factor of
-    arbitrary matrices."""
+    three matrix products. To compute the polar factor of arbitrary matrices, pass a transposing
+    function as `adjoint`."""
     for a, b, c in polynomials.steps(LOWEST, polynomials.FOLD):
         square = adjoint(x) @ x
         x = a * x + x @ (b * square + c * (square @ square))
@@ -183,7 +184,7 @@ def _sign(x, adjoint=lambda x: x):
 
 def _log_of_rectified(x):
     """Computes the logarithm of matrices whose eigenvalues are above `LOWEST` times the norm. For
-    smaller eigenvalues, the logarithm saturates."""
+    eigenvalues below this limit, the result saturates."""
     norm = _norm(x)
     root = x / norm
     for i in range(1, SQUARE_ROOTS + 1):
@@ -197,10 +198,11 @@ def _square_root(x, low):
 
     The eigenvalues of the square root must lie between `low` and 1.
 
-    The eigenvalues of `z y` are squares `s^2`, where the numbers s converge to 1. For each quintic
-    p of the sign iteration, `p(s) / s` is a polynomial of `z y`. Each step multiplies y and z by
-    this polynomial. The condition number of y and z is the square root of the condition number of
-    x. An iteration on x alone would have rounding errors that are 10 to 100 times as large.
+    Let `s^2` be an eigenvalue of `z y`. Each step replaces s by `p(s)`, where p is a quintic of the
+    sign iteration, so that s converges to 1. Because p is odd, `p(s) / s` is a polynomial of `s^2`.
+    Each step multiplies y and z by this polynomial of `z y`. The condition number of y and z is the
+    square root of the condition number of x. The iteration uses y and z, because the rounding
+    errors of an iteration on x alone would be 10 to 100 times as large.
     """
     y, z = x, None
     steps = polynomials.steps(low, polynomials.FOLD_OF_ROOTS)

@@ -39,11 +39,11 @@ MIN_SAMPLES = 2  # the standard deviation of one matrix is undefined
 
 
 class Statistics(typing.NamedTuple):
-    """Statistics of a class of matrices: the center, and the mean and standard deviation of
-    distances from the center.
+    """Statistics of the matrices of a class: the center of the matrices, and the mean and the
+    standard deviation of the distances from the center.
 
-    `mean` and `stddev` are computed from logarithms of distances. Kim2020 calls them log mu and log
-    sigma.
+    `mean` and `stddev` are computed from logarithms of distances. Kim2020 calls `mean` log mu, and
+    calls `stddev` log sigma.
 
     Attributes:
         center: Mean matrix of each class, shape `(..., n, n)`.
@@ -61,8 +61,9 @@ class Statistics(typing.NamedTuple):
 def log_distance(distance: Tensor, min_distance: float = MIN_DISTANCE) -> Tensor:
     """Returns the logarithm of distances of any shape.
 
-    Distances below `min_distance` are replaced by `min_distance` and have gradient 0, because the
-    direction of so small a difference is a rounding error.
+    Distances below `min_distance` are replaced by `min_distance` and have gradient 0. If two
+    matrices are closer than `min_distance`, the direction of their difference is only a rounding
+    error.
     """
     xp = namespace(distance)
     return xp.log(xp.where(distance <= min_distance, min_distance, distance))
@@ -77,8 +78,8 @@ SCALES: dict[str, Callable[..., Any]] = {
 
 
 def log_distances(centers: Tensor, x: Tensor) -> Tensor:
-    """Computes logarithms of the affine-invariant distances between matrices and centers. Only the
-    matrices have a gradient.
+    """Computes logarithms of the affine-invariant distances between matrices and centers. The
+    function has a gradient only with respect to the matrices.
 
     Args:
         centers: Positive definite matrices, shape `(classes, n, n)`, without a gradient.
@@ -119,12 +120,12 @@ def z_score(values: Tensor, mean: Tensor, stddev: Tensor, min_stddev: float = MI
 
     Args:
         values: Logarithms of distances.
-        mean: Mean of logarithms of distances (log mu in Kim2020). The argument must broadcast to
-            `values` and has no gradient.
-        stddev: Standard deviation of logarithms of distances (log sigma in Kim2020). The argument
-            must broadcast to `values` and has no gradient.
-        min_stddev: Lower limit of the standard deviation. Smaller values are replaced by this
-            limit.
+        mean: Mean of logarithms of distances (log mu in Kim2020). `mean` must broadcast to
+            `values`, and has no gradient.
+        stddev: Standard deviation of logarithms of distances (log sigma in Kim2020). `stddev` must
+            broadcast to `values`, and has no gradient.
+        min_stddev: Lower limit of the standard deviation. A smaller standard deviation is replaced
+            by the limit.
 
     Returns:
         Scores without a unit, same shape as `values`.
@@ -141,15 +142,15 @@ def update(
     values: Tensor,
     update_rate: float | None = None,
 ) -> Statistics:
-    """Updates the statistics of each class with the matrices of a batch that belong to the class
-    (Kim2020, Eqs. 19-21).
+    """Updates the statistics of all classes from one batch. The statistics of a class change only
+    through the matrices of this class (Kim2020, Eqs. 19-21).
 
     The function first updates the mean, and then the standard deviation around the new mean.
     Finally, it moves the center along a geodesic, in the direction of the mean tangent vector of
     the class's matrices. Algorithm 1 of Kim2020 updates the statistics after each matrix, so its
-    result depends on the order of the matrices in the batch. The result of this function does not
-    depend on the order. If the batch has one matrix per class, the update is exactly the online
-    step of Kim2020.
+    result depends on the order of the matrices in the batch. In contrast, the result of this
+    function does not depend on the order of the matrices. If the batch has one matrix per class,
+    the update is exactly the online step of Kim2020.
 
     Erratum: A bracket is missing in Eq. 20 of Kim2020. The function therefore uses the recursion of
     Eq. 9, `stddev^2 = (1 - rate) stddev^2 + rate (log d - mean)^2`.
@@ -160,11 +161,11 @@ def update(
         x: Positive definite matrices, shape `(batch, n, n)`.
         labels: Class id of each matrix, int32, shape `(batch,)`. The ids are below `classes`. A
             matrix is ignored if its label is -1 or if it is not finite.
-        values: Logarithms of the distances between the matrices and the centers of their classes
-            before the update, shape `(batch,)`.
+        values: Logarithms of the distances between the matrices and the centers of their classes,
+            shape `(batch,)`. The distances are computed before the update.
         update_rate: Weight of one new matrix, from 0 to 1 (beta_delta in Kim2020). If a class has b
-            new matrices, their total weight is `1 - (1 - update_rate)^b`. By default, the total
-            weight is `b / (count + b)`.
+            new matrices, their total weight is `1 - (1 - update_rate)^b`. By default, the b
+            matrices have the total weight `b / (count + b)`.
 
     Returns:
         Updated `Statistics`, without a gradient.
@@ -201,8 +202,9 @@ def online_step(
         x: Matrix, shape `(n, n)`, in float64. The matrix may hold NaN or infinity.
         threshold: Upper limit of the score. If the score is at or above the limit, the matrix does
             not change the statistics.
-        update_rate: See `update`.
-        scale: `"geometric"` or `"arithmetic"`, the same scale as in `calibrate`.
+        update_rate: Weight of one new matrix, as in `update`.
+        scale: Scale of the statistics, `"geometric"` or `"arithmetic"`, the same scale as in
+            `calibrate`.
 
     Returns:
         Score of the matrix before the update. The score is infinite if the matrix is not positive
@@ -230,28 +232,29 @@ def calibrate(
 ) -> Statistics:
     """Computes the statistics of a class from sample matrices (Kim2020, Eqs. 7-9).
 
-    The center is the Karcher mean of the matrices, and the distances of all matrices from this
-    center are used. The variance is divided by the number of matrices.
+    The center is the Karcher mean of the matrices. The mean and the standard deviation are computed
+    from the distances of all matrices from the center. The variance is the sum of squared
+    deviations divided by the number of matrices.
 
     Erratum: In Eqs. 8 and 9 of Kim2020, the i-th distance is the distance from the mean of the
     first i - 1 matrices. Eqs. 8 and 9 describe the online step and not a calibration.
 
     Args:
         x: At least two positive definite matrices, shape `(count, n, n)`.
-        scale: `"geometric"` computes statistics of the logarithms of distances, and `"arithmetic"`
-            computes statistics of the distances.
+        scale: Scale of the statistics. `"geometric"` computes statistics of the logarithms of
+            distances, and `"arithmetic"` computes statistics of the distances.
         weights: Non-negative weights with which the matrices contribute to the center, shape
             `(count,)`. Default: equal weights. As in pyRiemann, the mean and the standard deviation
             give all distances the same weight.
-        min_distance: Lower limit of distances (see `log_distance`). Use the same limit to compute
-            scores.
+        min_distance: Lower limit of distances (see `log_distance`). Use the same limit in the
+            functions that compute scores.
 
     Returns:
         `Statistics` of NumPy values in float64. `center` has shape `(n, n)`.
 
     Raises:
-        ValueError: If there are fewer than two matrices, a matrix is not finite or not positive
-            definite, or the weights do not fit the other arguments.
+        ValueError: If there are fewer than two matrices, if a matrix is not finite or not positive
+            definite, or if the weights do not fit the other arguments.
     """
     if len(x) < MIN_SAMPLES:
         raise ValueError(
@@ -286,8 +289,8 @@ def _move_centers(center, x, members, fraction):
     Args:
         center: Positive definite matrices, shape `(classes, n, n)`.
         x: Positive definite matrices, shape `(batch, n, n)`.
-        members: Matrix, shape `(batch, classes)`. An entry is 1 if the sample belongs to the class,
-            and 0 otherwise.
+        members: Membership of matrices in classes, shape `(batch, classes)`. An entry is 1 if the
+            matrix belongs to the class, and 0 if it does not.
         fraction: Fraction of the mean tangent vector by which each class's center moves, shape
             `(classes,)`.
     """

@@ -1,10 +1,11 @@
 """Computes the coefficients of the polynomials that replace an eigendecomposition in
 `spd.polynomial`.
 
-An odd polynomial of a symmetric matrix acts on its eigenvalues. A sequence of quintics (polynomials
-of degree 5) maps the interval `[low, 1]` to 1 and `[-1, -low]` to -1, so it computes the matrix
-sign. The previous quintics map the interval to an image, and each quintic is optimal for this
-image, except for two changes (`MARGIN` and `FOLD`) that limit rounding errors in float32.
+An odd polynomial of a symmetric matrix changes the eigenvalues and keeps the eigenvectors. A
+sequence of quintics (polynomials of degree 5) maps the interval `[low, 1]` to 1 and `[-1, -low]` to
+-1, so it computes the matrix sign. Each quintic is fitted to the interval to which the previous
+quintics map `[low, 1]`. The fits are optimal except for two changes (`MARGIN` and `FOLD`) that
+limit rounding errors in float32.
 """
 
 import functools
@@ -33,7 +34,8 @@ def steps(
     """Computes quintics `a x + b x^3 + c x^5` that together map `[low, 1]` to 1, up to a tolerance.
 
     Args:
-        low: Smallest value that must reach 1. Values below `low` do not reach 1.
+        low: Smallest value that the quintics must map to 1. For smaller values, the result does not
+            reach 1.
         fold: Lower end of the interval for the fit, as a fraction of the upper end.
         tolerance: Largest distance from 1 after the last quintic.
 
@@ -76,8 +78,9 @@ def _best_quintic(low, high):
     """Computes the odd quintic whose values on an interval are nearest to 1, with the Remez
     exchange algorithm.
 
-    The error of the quintic has alternating signs at the ends of the interval and at the two zeros
-    of the derivative. The zeros are the roots of a quadratic in the square of x.
+    The error of the quintic has alternating signs at four points: the two ends of the interval and
+    the two zeros of the derivative. The squares of the two zeros are the roots of a quadratic
+    polynomial.
     """
     if low > NARROW * high:  # limit for a point: value 1, derivatives 0
         return np.array([15, -10, 3]) / 8 / high ** np.array([1, 3, 5])

@@ -11,8 +11,8 @@ from keras_dml.geometry.spd.matrices import transposed
 def polar(w: Tensor) -> Tensor:
     """Computes the polar factor `W (W'W)^(-1/2)`, the orthonormal frame closest to a matrix.
 
-    If a gradient step from a frame is followed by the polar factor, the result equals the
-    Riemannian gradient step to first order.
+    After a gradient step from a frame, the polar factor turns the result into a frame again. To
+    first order, these two operations equal a Riemannian gradient step.
 
     Args:
         w: Matrices with full column rank, shape `(..., rows, columns)` with `columns <= rows`.

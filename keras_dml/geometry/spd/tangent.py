@@ -1,5 +1,5 @@
-"""Speeds up training with TensorFlow by compiled functions. The functions map small SPD matrices by
-a frame, take logarithms and return vectors.
+"""Maps small SPD matrices by a frame, takes logarithms and returns vectors. XLA compiles the
+functions to speed up training with TensorFlow.
 
 TensorFlow needs a few microseconds for a product or a transpose of small matrices, but up to a
 hundred microseconds to wake the threads of its pool. Therefore, XLA compiles three functions: the
@@ -30,8 +30,8 @@ SUMMED = 12  # up to this number of columns, sums are faster than a product
 
 
 def is_faster(frame: Tensor) -> bool:
-    """Returns True if `tangent_vectors` is faster than separate operations. `tangent_vectors` is
-    faster for small frames in a TensorFlow graph. In an eager call, compiling would take too long
+    """Returns True if `tangent_vectors` is faster than separate operations. For small frames in a
+    TensorFlow graph, `tangent_vectors` is faster. In an eager call, compiling would take too long
     (most of a second).
     """
     small = all(size <= limit for size, limit in zip(frame.shape, LARGEST, strict=True))
@@ -39,8 +39,8 @@ def is_faster(frame: Tensor) -> bool:
 
 
 def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> Tensor:
-    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`. If `epsilon` is None,
-    `spd.log` replaces `spd.rectify_log`.
+    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`. If `epsilon` is None, the
+    function computes `spd.vectorize(spd.log(frame' x frame))`.
 
     Args:
         x: Matrices, shape `(..., n, n)`. The symmetric part is used.
@@ -83,8 +83,8 @@ def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> T
 
 
 def _mapped(x, frame):
-    """Computes `frame' x frame` as the input of an eigensolver. The other results are a mask of the
-    finite results, and `x frame`."""
+    """Returns `frame' x frame` for an eigensolver, a mask of the matrices that are finite, and the
+    product `x frame`. Matrices that are not finite are replaced by zeros."""
     half = ops.matmul(symmetric_part(x), frame)
     return *finite_or_zero(symmetric_part(ops.matmul(transposed(half), frame))), half
 

@@ -44,7 +44,8 @@ def unvectorize(v: Tensor) -> Tensor:
         Symmetric matrices, shape `(..., n, n)`, float32 or wider.
 
     Raises:
-        ValueError: If the number of entries is not `n (n + 1) / 2` for any integer n.
+        ValueError: If the number of entries is not 1, 3, 6 or another number of the form
+            `n (n + 1) / 2`.
     """
 
     @ops.custom_gradient

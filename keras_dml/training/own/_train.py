@@ -45,7 +45,7 @@ CAPTION = (
     "Later recordings are compared with earlier recordings by models that were not trained "
     "on these people."
 )
-SLOWER = "because the machine became too slow for it during the training"
+SLOWER = "because the machine became too slow during the training"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Trained:
         folder: Folder of the model, for `keras_dml.zoo.load`.
         method: Name of the method that the model uses.
         leaderboard: List of dicts, each with the results of one method. The best method comes
-            first. The keys are `method`, `what`, `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the
-            95 % intervals over people (`eer_ci95` and so on), and `seconds`. The list is empty if
-            there are too few people.
+            first. The keys are `method`, `what`, `chosen`, `seconds`, `eer`, `auc` and
+            `tar_at_far_0.01`. Keys such as `eer_ci95` contain the 95 % intervals over people. The
+            list is empty if there are too few people.
         card: The card as a dict, as it was written.
-        refused: Dict from the name of each recording that was left out to the reason.
+        refused: Dict `{name: reason}` of the recordings that were left out.
         not_exported: Reason why a TFLite file is missing. If all TFLite files are written,
             `not_exported` is None.
         notes: Dict `{sentence: number of files}` with the assumptions that were made while files
@@ -107,10 +107,10 @@ def train(
 ) -> Trained:
     """Trains several methods on recordings of people, and writes the best model into a folder.
 
-    Recordings that are flat, clipped, interrupted, recorded in another unit, or copies of other
-    recordings are left out. The closed-form methods are fitted first. If the time allows, a network
-    for this kind of recordings is trained afterwards. All methods are measured by cross-validation
-    over groups of people. Later recordings are compared with earlier recordings. If there are
+    The function leaves out recordings that are flat, clipped, interrupted, in another unit, or
+    copies of other recordings. The closed-form methods are fitted first. If there is enough time, a
+    network for this kind of recordings is also trained. Cross-validation over groups of people
+    measures all methods. Later recordings are compared with earlier recordings. If there are
     sessions, the last session is compared with the earlier sessions. The best method is then
     trained on all people.
 
@@ -122,7 +122,7 @@ def train(
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
-        people: Person of each recording.
+        people: Name of the person who made each recording.
         sessions: Session of each recording, as a value that increases with time, such as the date.
             If the sessions are unknown, use None.
         channels: Names of the channels, in order.
@@ -130,11 +130,12 @@ def train(
         out: Folder of the model, which is new or empty. The name of the folder becomes the name of
             the model.
         units: Unit of each channel, or one text for all channels.
-        window: Duration in seconds of the windows that are compared. Default: 10 s for
-            `"sequences"`, 2 s for `"covariances"`, 4 s for `"sound"`, or the length that 95 % of
-            the recordings reach, if that length is shorter.
-        kind: `"sequences"` for motion, `"covariances"` for many channels such as EEG, or `"sound"`
-            for audio with one channel. Default: inferred from the number of channels and the rate.
+        window: Length of the windows that are compared, in seconds. Default: 10 s for
+            `"sequences"`, 2 s for `"covariances"` and 4 s for `"sound"`. If 95 % of the recordings
+            reach only a shorter length, the default is this shorter length.
+        kind: Kind of the recordings: `"sequences"` for motion, `"covariances"` for many channels
+            such as EEG, or `"sound"` for audio with one channel. Default: inferred from the number
+            of channels and the rate.
         minutes: Approximate time for the whole training. Closed-form methods are always fitted.
             Networks take as many steps as the time allows. If the machine becomes slower, networks
             take fewer steps or are left out, and the card reports this. If the machine becomes up
@@ -142,25 +143,26 @@ def train(
         steps: Number of training steps of each network. Replaces `minutes`. The same steps and seed
             give the same model.
         seed: Random seed for weights, batches and groups of people.
-        resume: Whether to continue an interrupted training in this folder. With the same arguments,
-            the result equals the result of an uninterrupted training. The resumed training again
-            has the full time limit. If the training of a network had begun before the interruption,
-            its number of steps does not change.
+        resume: Whether to continue an interrupted training in this folder. If all other arguments
+            stay the same, the result equals the result of an uninterrupted training. The resumed
+            training again has the full time limit. If the training of a network had begun before
+            the interruption, its number of steps does not change.
         replace: Whether an existing model in the folder may be replaced.
         names: Name of each recording in messages, such as its file.
         files: File of each recording, needed if files were cut into several recordings. Recordings
             from the same file are not compared with each other, unless a person has only one file.
-            Default: all recordings come from different files.
+            By default, each recording has its own file.
         name_people: Whether the card and the page of the model list the names of the people. If
-            False, the card and the page contain numbers instead of names, and also digests, from
-            which `Gallery.calibrate` recognizes people whose recordings were used in training.
+            False, the card and the page contain numbers and digests and no names.
+            `Gallery.calibrate` uses the digests to recognize people whose recordings were used in
+            training.
 
     Returns:
         `Trained`.
 
     Raises:
-        TypeError, ValueError: If an argument is invalid, if nearly all recordings or all people
-            except one are left out, or if an interrupted training used other recordings, settings
+        TypeError, ValueError: If an argument is invalid, if nearly all recordings are left out, if
+            only one person remains, or if an interrupted training used other recordings, settings
             or methods.
         FileExistsError: If the folder contains a model and `replace` is False.
         OSError: If the folder cannot be written.
@@ -254,7 +256,7 @@ def _train_best(
     for network in (method for method in methods if method.is_network):
         trainings = begin_trainings(work, task, people, groups, network, steps, seconds_left)
         if not work.planned:
-            reason = "as requested" if steps == 0 else "because the time is too short for it"
+            reason = "as requested" if steps == 0 else "because the time is too short to train it"
             notes.append(f"The network {network.name} was left out, {reason}.")
             continue
         try:

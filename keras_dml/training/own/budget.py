@@ -36,8 +36,8 @@ class Budget:
     """Time budget that divides the remaining time among several trainings.
 
     If all remaining trainings can finish in time at the recent speed, each training takes the
-    planned number of steps. Otherwise the remaining time is divided evenly among the trainings, and
-    a running training is reduced to fewer steps.
+    planned number of steps. If the remaining time is too short, the budget divides it evenly among
+    the trainings, and a running training takes fewer steps.
 
     Args:
         seconds_left: Function that returns the remaining seconds.
@@ -47,8 +47,8 @@ class Budget:
         planned: Number of steps of each training. Default: as many steps as the time allows.
 
     Attributes:
-        planned: Number of steps of each training. The number is 0 if the time is too short to learn
-            anything.
+        planned: Number of steps of each training, or 0 if the time is too short for a useful
+            training.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Budget:
         """Begins the next training and returns its number of steps.
 
         Args:
-            resumed_steps: Number of steps of the interrupted training that continues. If None, a
+            resumed_steps: Number of steps of an interrupted training that is resumed. If None, a
                 new training begins.
 
         Raises:
@@ -110,8 +110,8 @@ class Budget:
         Args:
             steps: Number of steps of the training.
             done: Number of steps that are finished.
-            epoch: Steps per epoch. At least one more epoch is trained, in which the learning rate
-                decays.
+            epoch: Number of steps per epoch. At least one more epoch is trained, in which the
+                learning rate decays.
 
         Raises:
             TooSlow: If the time is too short for this training and all remaining trainings.
@@ -154,8 +154,7 @@ class Watch(keras.callbacks.Callback):
         epoch: Number of steps per epoch.
 
     Attributes:
-        fewer: Reduced number of steps, if the training was stopped to take fewer steps. Otherwise
-            None.
+        fewer: Reduced number of steps of the training. None if the number was not reduced.
     """
 
     def __init__(self, budget: Budget, steps: int, epoch: int) -> None:

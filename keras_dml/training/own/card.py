@@ -20,15 +20,19 @@ from keras_dml.zoo import catalog, pseudonyms
 FARS = pooled.FARS
 SHOWN = 6  # channels
 BUILDER = "your recordings"
-LICENCE = "The recordings and the weights are yours. The consent of the people applies to both."
+LICENCE = (
+    "The recordings and the weights are yours. The consent of the people applies to the recordings "
+    "and to the weights."
+)
 CARRIED = (
     "The model in this file is trained on all people, so its thresholds come from the models of "
-    "the groups. Each threshold of these models is divided by the median distance between two "
-    "people in their training data, and multiplied by the same median distance of the model in "
-    "this file. The TAR is measured on people who were not used in training. As for the headline, "
-    "the method and the threshold were chosen on other groups. The interval of the FAR contains "
-    "the measured interval and the interval that this number of people supports. If you can, "
-    "calibrate on people who are not in the training data of this file."
+    "the groups. Each threshold is divided by the median distance that its model computes between "
+    "two training people. It is then multiplied by the median distance that the model in this file "
+    "computes between two training people. The TAR is measured on people who were not used in "
+    "training. As in the main result, the method and the threshold were chosen on other groups. "
+    "The interval of the FAR contains both the measured interval and the interval that this number "
+    "of people supports. If you can, calibrate on people who are not in the training data of this "
+    "file."
 )
 CONSENT = (
     "This card does not record the consent of the people. Enroll and train only with people who "
@@ -46,7 +50,7 @@ class TrainedModel:
         people: Training recordings, divided into enrolled recordings and probes.
         method: Method that the model uses.
         model: The `keras.Model`.
-        evaluations: Evaluation of each method. If there are too few people, the list is empty.
+        evaluations: List with an evaluation of each method, or empty if there are too few people.
         notes: Sentences about events during the training.
         unmeasured: Reason why the card has no figures. If the card has figures, `unmeasured` is
             None.
@@ -72,26 +76,26 @@ def describe_too_few(people: int, measurable: int) -> str:
     """
     return (
         f"No error rate is given, because there {'is' if people == 1 else 'are'} {people} "
-        f"{'person' if people == 1 else 'people'}, of whom {measurable} have both recordings to "
-        f"enroll and recordings to observe. At least {cross_validation.FEWEST} people with both "
-        "are needed to measure a rate. This model may not recognize people at all. Record more "
-        "people."
+        f"{'person' if people == 1 else 'people'}. An error rate needs at least "
+        f"{cross_validation.FEWEST} people with recordings to enroll and recordings to observe. "
+        f"{measurable} of {people} people have both kinds of recordings. This model may not "
+        "recognize people at all. Record more people."
     )
 
 
 def rate_support(method: Evaluation) -> dict[str, Any]:
-    """Computes which false accept rates the number of people supports.
+    """Computes the lowest false accept rate that the number of people supports.
 
     Args:
         method: Evaluation of the chosen method.
 
     Returns:
-        Dict of `people`, `independent`, `strictest` and `people_needed`. `independent` is the
+        Dict with `people`, `independent`, `strictest` and `people_needed`. `independent` is the
         number of independent pairs of people that carry as much information as the trials.
         `strictest` is the lowest false accept rate that these pairs support (rule of three, 95 %).
-        `people_needed` is a dict. For each false accept rate below `strictest`, it contains two
-        estimates of the number of people that are needed to support this rate: the smallest and the
-        largest estimate.
+        `people_needed` is a dict. For each false accept rate below `strictest`, the dict contains
+        the smallest and the largest estimate of the number of people who are needed to support this
+        rate.
     """
     supported = cross_validation.supported_rates(method, FARS[0])
     return {
@@ -110,7 +114,7 @@ def describe_support(support: dict[str, Any]) -> str:
     """Describes in words which false accept rates the number of people supports.
 
     Args:
-        support: Result of `rate_support`.
+        support: Dict that `rate_support` returned.
     """
     needed = ", ".join(
         f"{100 * float(far):g} % {catalog.people_in_words(count)}"
@@ -144,7 +148,7 @@ def build(
     """
     task, evaluations = trained.task, trained.evaluations
     about = {
-        "task": f"recognize people by {_join(task.channels)}: a model of your recordings",
+        "task": f"recognize people by {_join(task.channels)}, with a model of your recordings",
         "paper": trained.method.paper,
         "input": {
             "channels": list(task.channels),
@@ -186,7 +190,8 @@ def build(
 
 
 def _people(trained):
-    """Returns the card's entries about the people, with their names only if requested."""
+    """Returns the card's entries about the people. The entries contain names if `name_people` is
+    True, and otherwise numbers."""
     names = sorted(set(trained.people.subjects))
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
@@ -194,8 +199,8 @@ def _people(trained):
 def thresholds(trained: TrainedModel) -> dict[str, Any]:
     """Computes the card's `thresholds` and `imposters`.
 
-    The values are computed with the models of the cross-validation, and then converted to units of
-    the model that was trained on all people.
+    The function computes the values with the models of the cross-validation. The function then
+    converts the values to the distance unit of the final model, which was trained on all people.
 
     Args:
         trained: The model with its evaluations.
@@ -243,9 +248,8 @@ def _trials(task):
     return (
         f"each window of {task.seconds:.3g} s of {probes} is compared with the nearest earlier "
         "recording of each person in the same group. The model of a group was not trained on "
-        "anybody of the group. The trials of all groups are pooled. Distances of a group are "
-        "divided by the median distance between two people on whom the model of this group was "
-        "trained"
+        "people of the group. The distances of a group are divided by the median distance that "
+        "its model computes between two training people. Then the trials of all groups are pooled"
     )
 
 
@@ -275,10 +279,10 @@ def _eer(part):
 def _describe_figures(trained):
     methods = "; ".join(f"{each.method.name}: {each.method.what}" for each in trained.evaluations)
     return (
-        "The table shows the EER of all methods on the same groups of people, with the same "
-        "threshold for all groups. The range is from the smallest to the largest EER of a single "
-        f"group. This file uses {trained.method.name}, which has the best EER here. The best of "
-        "several methods looks better than it is, so expect the figures of the headline. "
+        "The table shows the EER of each method on the same groups of people. One threshold is "
+        "used for all groups. The range is from the smallest to the largest EER of a single group. "
+        f"This file uses {trained.method.name}, which has the best EER in this table. The best of "
+        "several EERs is too optimistic, so expect the error rates of the main result. "
         f"{methods}."
     )
 

@@ -32,17 +32,16 @@ def select_usable(
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
-        people: Person of each recording.
+        people: Name of the person who made each recording.
         sessions: Session of each recording, or None.
         names: Name of each recording, used in the reasons.
-        usual: `keras_dml.quality.Usual` of the channels. The returned `usual` has standard
-            deviations in addition.
+        usual: `keras_dml.quality.Usual` of the channels, to which the function adds standard
+            deviations in the result.
 
     Returns:
         Tuple `(people, names, usual, refused)`. `people` is a `People` in which the sessions of
         each person are numbered in order. `names` are the names of the selected recordings. `usual`
-        has standard deviations. `refused` is a dict from the name of each rejected recording to the
-        reason.
+        has standard deviations. `refused` is a dict `{name: reason}` of the rejected recordings.
 
     Raises:
         ValueError: If no recording is usable.
@@ -78,7 +77,7 @@ def select_long(people: People, window: int, names: Sequence[str]) -> tuple[Peop
         names: Name of each recording.
 
     Returns:
-        The selected recordings, and a dict from the name of each shorter recording to the reason.
+        The selected recordings, and a dict `{name: reason}` of the recordings that are too short.
     """
     lengths = np.array([len(signal) for signal in people.signals])
     reasons = {
@@ -94,14 +93,15 @@ def check_remaining(
     """Checks that enough recordings remain to train a model.
 
     Args:
-        recordings: Number of recordings that can be used.
-        people: Number of people in these recordings.
-        all_recordings: Number of all recordings, usable or not.
-        all_people: Number of people in all recordings, usable or not.
-        refused: Dict from the name of each recording that was left out to the reason.
+        recordings: Number of usable recordings.
+        people: Number of people with usable recordings.
+        all_recordings: Number of usable and unusable recordings together.
+        all_people: Number of people with usable or unusable recordings.
+        refused: Dict `{name: reason}` of the recordings that were left out.
 
     Raises:
-        ValueError: If nearly all recordings were left out, or recordings of only one person remain.
+        ValueError: If nearly all recordings were left out, or if recordings of only one person
+            remain.
     """
     are_few = recordings < (1 - MOST_LEFT_OUT) * all_recordings
     if are_few or people < 2 <= all_people:
@@ -132,7 +132,8 @@ def _fit_rows(usual, recordings, rows, names, refused):
 def _distinct_rows(recordings, people, rows, names, refused):
     """Leaves out copies of recordings, because a copy would always match the original.
 
-    If a recording occurs for two people, its owner is unknown, and all copies are left out.
+    If two people have the same recording, the function leaves out all copies, because nobody knows
+    whose recording it is.
     """
     first, distinct = copies([recordings[row] for row in rows]), []
     for place, row in enumerate(rows):
@@ -144,18 +145,17 @@ def _distinct_rows(recordings, people, rows, names, refused):
         if people[original] != people[row] and original in distinct:
             distinct.remove(original)
             refused[names[original]] = (
-                f"it is the same as {names[row]} of another person, so its owner is unknown"
+                f"it is the same as {names[row]} of another person, so its person is unknown"
             )
     return distinct
 
 
 def number_sessions(people: Sequence[str], sessions: Sequence[Any]) -> list[int]:
-    """Numbers the sessions of each person from 1, in the order of the sessions' names. The session
-    None comes first. Names with equal numbers, such as `1` and `01`, keep the order in which they
-    are given.
+    """Numbers the sessions of each person from 1, sorted by name. The session None comes first.
+    Names with equal numbers, such as `1` and `01`, keep the order in which they are given.
 
     Args:
-        people: Person of each recording.
+        people: Name of the person who made each recording.
         sessions: Session of each recording, a text or a number.
     """
     by_person = {}
@@ -178,7 +178,7 @@ def summarize(refused: dict[str, str]) -> Message:
     """Returns a sentence that says why the first few recordings were left out.
 
     Args:
-        refused: Dict from the name of each recording that was left out to the reason.
+        refused: Dict `{name: reason}` of the recordings that were left out.
     """
     reasons = [_messages.join(": ", item) for item in refused.items()]
     more = [f"and {len(reasons) - SHOWN} more"] if len(reasons) > SHOWN else []
@@ -194,12 +194,13 @@ def check_lists(
     """Checks that all lists have one entry per recording.
 
     Returns:
-        Lists of recordings, people (as texts), sessions (None without sessions) and names.
+        Four lists: recordings, people as texts, sessions, and names. Each session is None if
+            `sessions` is None.
 
     Raises:
         TypeError: If the recordings are not a list.
-        ValueError: If the lists differ in length, a name occurs twice, or the name of a person is
-            not printable.
+        ValueError: If the lists differ in length, if a name occurs twice, or if the name of a
+            person is not printable.
     """
     recordings, people = list(recordings), [str(name) for name in people]
     count = len(recordings)

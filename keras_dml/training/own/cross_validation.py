@@ -1,8 +1,8 @@
 """Measures each method by nested cross-validation over groups of people, and chooses the best one.
 
-The figures of a group come from models that were not trained on its people. The method for a group
-is also chosen by models that were not trained on its people, so the choice does not bias the
-figures.
+The figures of a group come from models that were not trained on its people. The results of other
+models that were not trained on these people decide which method is chosen for the group. The choice
+therefore does not bias the figures.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ FEWEST_GROUPS = 3  # if two groups are left out, at least one group must remain 
 SHARE = 0.25  # fraction of the remaining time for choosing one closed-form method
 
 NESTED = (
-    "The method of each group is the method that is best on the other groups, measured by models "
-    "that were not trained on people of that group (a slow method is measured on two other "
-    "groups). So the headline measures the choice and the training together. Chosen: {names}."
+    "For each group, the method that is best on the other groups is used. To choose this method, "
+    "all methods are measured by models that were not trained on people of the group (a slow "
+    "method is measured on two other groups). So the main result measures the choice of the method "
+    "and the training together. Chosen: {names}."
 )
 NOT_NESTED = (
-    "The method of each group is the method that is best on the other group, measured by a model "
-    "that was trained on people of the first group. Chosen: {names}. With {people} people or more, "
-    "the choice uses models that are not trained on these people."
+    "For each group, the method that is best on the other group is used. To choose this method, "
+    "all methods are measured by a model that was trained on people of the first group. Chosen: "
+    "{names}. With {people} people or more, the choice uses models that are not trained on these "
+    "people."
 )
 
 
@@ -55,10 +57,9 @@ class Evaluation:
         parts: `Trials` of each group. The unit of the distances is the median distance between two
             people on whom the model was trained, as in `evaluate_model`.
         seconds: Duration of the evaluation in seconds.
-        nested: Dict of `Trials`. Each value contains the trials of one group, computed by a model
-            that was trained without this group and without a second group. The keys are the indices
-            of the measured group and of the second group, in this order. The dict is empty if there
-            are too few groups.
+        nested: Dict `{(measured, second): Trials}`. Each value contains the trials of the group
+            with index `measured`, computed by a model that was trained without this group and
+            without the group with index `second`. The dict is empty if there are too few groups.
     """
 
     method: Method
@@ -72,7 +73,7 @@ class Evaluation:
         return trials.concatenate(list(self.parts))
 
     def without(self, group: int) -> dict[int, Trials]:
-        """Returns the trials of all other groups with models that were not trained on `group`.
+        """Returns the trials of all groups except `group`, by models not trained on `group`.
 
         If there are too few groups, no model was trained without `group`, and the trials come from
         models that were trained on `group`.
@@ -81,7 +82,7 @@ class Evaluation:
             group: Index of the group that the models were not trained on.
 
         Returns:
-            Dict from the index of each other group to its `Trials`.
+            Dict of `Trials`. The keys are the indices of all groups except `group`.
         """
         if not self.nested:
             return {i: part for i, part in enumerate(self.parts) if i != group}
@@ -120,7 +121,7 @@ def without_groups(people: People, groups: list[People]) -> People:
 
 
 def unit_windows(task: Task, people: People) -> People:
-    """Returns a few windows of each person, from which `distance_unit` computes the unit."""
+    """Returns a few windows of each person, as arguments for `distance_unit`."""
     windows = people.windows(task.window)
     return thin(windows, windows.subjects, measure.FOR_UNIT)
 
@@ -132,7 +133,7 @@ class Embedder:
         self._model, self._embeddings = None, {}
 
     def __call__(self, model: keras.Model, signals: Recordings) -> np.ndarray:
-        """Returns the embeddings of windows, computed by `keras_dml.embed` or already stored."""
+        """Returns the stored embeddings of windows, or computes them by `keras_dml.embed`."""
         if model is not self._model:
             self._model, self._embeddings = model, {}
         keys = [content(signal) for signal in signals]
@@ -172,7 +173,7 @@ def distance_offset(model: keras.Model) -> float:
 
 
 def distance_unit(model: keras.Model, windows: People, embed: Embedder) -> float:
-    """Computes the median distance between windows of different people, after adding the offset."""
+    """Computes the median distance between windows of different people, plus `distance_offset`."""
     offset = distance_offset(model)
 
     def between(signals):
@@ -187,9 +188,9 @@ def threshold_for_far(
 ) -> tuple[evaluation.Certificate, evaluation.AcceptRates] | None:
     """Computes a threshold for a false accept rate, and measures the resulting accept rates.
 
-    The rates are measured on people who were not used to train the model, to set the threshold or
-    to choose the method. The threshold for the trials of a group is therefore computed on the other
-    groups, see `Evaluation.without`.
+    The people whose trials give the accept rates have no influence on the model, the threshold or
+    the choice of the method. The threshold for the trials of a group is therefore computed on the
+    other groups (see `Evaluation.without`).
 
     Args:
         evaluation_of_method: Evaluation of the method that needs a threshold.
@@ -226,8 +227,8 @@ def supported_rates(
 ) -> evaluation.Certificate | evaluation.FalseAccepts:
     """Computes which false accept rates the number of people supports.
 
-    If `threshold_for_far` finds a threshold, the first value that it returns equals the result of
-    this function.
+    If `threshold_for_far` finds a threshold, the certificate in its result equals the result of
+    `supported_rates`.
 
     Args:
         method: Evaluation of a method.
@@ -269,8 +270,8 @@ def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
 
     Args:
         groups: Number of groups.
-        is_slow: Whether training takes long, as it does for networks. If True, the groups form a
-            ring and only neighbors are paired, so that each group is in two pairs.
+        is_slow: Whether training is slow, as for networks. If True, the groups form a ring and only
+            neighbors are paired, so that each group is in two pairs.
 
     Returns:
         List of pairs of indices, the lower index first. The list is empty if no people would remain
@@ -283,11 +284,11 @@ def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
 
 
 def is_slow(seconds: float, seconds_left: float) -> bool:
-    """Returns whether training one model per left-out pair of groups would take too much time.
+    """Returns whether it would take too long to train a model for each pair of left-out groups.
 
     Args:
-        seconds: Duration of training all models that leave out one group, in seconds. Training all
-            models that leave out two groups takes up to twice as long.
+        seconds: Number of seconds that the training of all models with one left-out group took. The
+            training of all models with two left-out groups takes up to twice as long.
         seconds_left: Remaining seconds.
     """
     return 2 * seconds > SHARE * seconds_left

@@ -44,7 +44,7 @@ def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[str, A
         people: `People` whose recordings are divided into enrolled recordings and probes.
 
     Returns:
-        The card, and the reason why a file is missing. The reason is None if all files are written.
+        The card, and the reason why a file is missing, or None if all files are written.
     """
     model = reading.load(str(folder))
     windows = _windows(task, people)
@@ -83,12 +83,13 @@ def _windows(task, people):
 
 
 def _auc_changes(model, file, windows):
-    """Returns two changes in AUC: by the export of the model, and by the distance of the file.
+    """Returns the change in AUC by the export, and the change in AUC by the distance of the file.
 
-    The first change compares the file with Keras, both with the distance of the file. The second
-    change compares the distance of the file with the distance of the model, both in Keras. A change
-    is None if there are too few people to measure it. The second change is also None if the two
-    distances are the same.
+    For the first change, the file and Keras use the distance of the file, and the change is the AUC
+    of the file minus the AUC of Keras. For the second change, Keras uses both distances, and the
+    change is the AUC with the distance of the file minus the AUC with the distance of the model. A
+    change is None if there are too few people to measure it. The second change is also None if the
+    two distances are the same.
     """
     if len(measurable(windows, 1)) < 2:
         return None, None

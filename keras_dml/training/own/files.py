@@ -1,4 +1,4 @@
-"""Reads recordings of a folder that share channels, units and rate, to train a model on them."""
+"""Reads training recordings from a folder, all with the same channels, units and rate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Files(NamedTuple):
 
     Attributes:
         recordings: Arrays of shape `(time, channels)`.
-        people: Person of each recording.
+        people: Name of the person who made each recording.
         sessions: Session of each recording. If the folder has no sessions, `sessions` is None.
         names: Name of each recording. The name is the path in the folder, followed by the number of
             the piece if the file was cut at gaps.
@@ -33,7 +33,7 @@ class Files(NamedTuple):
         channels: Names of the channels.
         units: Unit of each channel.
         rate_hz: Number of steps per second.
-        refused: Dict from the path of each file that was left out to the reason.
+        refused: Dict `{path: reason}` of the files that were left out.
         notes: Dict `{sentence: number of files}` with the assumptions about files.
         resampled_hz: Rate to which the recordings were resampled. If recordings were not resampled,
             `resampled_hz` is None.
@@ -53,7 +53,7 @@ class Files(NamedTuple):
 
 
 class _File(NamedTuple):
-    """File of a listing, with its position, its name, its entry, and its pieces after reading."""
+    """File of a `Listing`: its position, its name, its entry, and the pieces that were read."""
 
     number: int
     name: str
@@ -77,15 +77,15 @@ def train_folder(
 
     The folder contains `person/recording.csv` or `person/session/recording.csv`. Recordings are cut
     at long gaps, and the pieces become recordings of the same session. If files have uneven times,
-    as phones record them, or if most files have different rates, all files are resampled to the
+    such as files from phones, or if most files have different rates, all files are resampled to the
     median of the rates. The result reports the resampling in its attributes `notes` and
     `resampled_hz`.
 
     Args:
         folder: Path of the folder or table, see `keras_dml.recordings.folder`.
-        channels: Names of the columns that are channels. Default: every column that
-            `keras_dml.recordings.read` treats as a channel in more than half of the files with this
-            column.
+        channels: Names of the columns that are channels. By default, `keras_dml.recordings.read`
+            proposes the channels of each file. A column is a channel if it is proposed in more than
+            half of the files that contain the column.
         rate_hz: Number of steps per second. Default: read from the files.
         resample_hz: Rate to which all files are resampled, see `keras_dml.recordings.read`. By
             default, files are resampled only if necessary.
@@ -99,8 +99,8 @@ def train_folder(
         `Trained`. The dict `refused` of the result also lists files that cannot be read.
 
     Raises:
-        ValueError: If no file can be read, the rate is unknown, nearly all files are left out, only
-            one person remains, or `train` raises an error.
+        ValueError: If no file can be read, if the rate is unknown, if nearly all files are left
+            out, if only one person remains, or if `train` raises an error.
         FileNotFoundError: If the folder does not exist.
         ImportError: If a package that is needed to read a file format is missing.
     """
@@ -231,9 +231,9 @@ def _read_files(listing, root, channels, read_pieces):
 
     Returns:
         Tuple `(files, failed, refused, uneven)`. `files` are the `_File`s that were read, and
-        `failed` are the `_File`s that could not be read. `refused` is a dict from the name of each
-        failed file to the reason. `uneven` lists the rates of the files that failed because of
-        uneven times. These rates are computed from the median time step.
+        `failed` are the `_File`s that could not be read. `refused` is a dict `{name: reason}` of
+        the failed files. `uneven` lists the rates of the files that failed because of uneven times,
+        computed from the median time step of each file.
     """
     files, failed, refused, uneven = [], [], {}, []
     for number, entry in enumerate(progress.track(listing.recordings, "read")):
@@ -276,11 +276,12 @@ def _convert_units(files):
 
 
 def _unify_channels(files, failed, read_pieces, refused, notes):
-    """Selects columns that are channels in more than half of the files with these columns.
+    """Selects the columns that are channels in most files.
 
+    A column is selected if it is a channel in more than half of the files that contain the column.
     In a short file, a channel may increase or stay constant by chance, and then looks like a clock
-    or a constant column. Therefore the majority of the files decides, and files with other channels
-    are read again.
+    or a constant column. Therefore the majority of the files decides. Files whose channels differ
+    from the selected columns are read again.
     """
     channel_in, left_out = collections.Counter(), collections.Counter()
     for file in files:
@@ -322,7 +323,8 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
 
 
 def _reason(error, entry):
-    """Returns the message of an error without a leading path of the file."""
+    """Returns the message of an error. If the message begins with the path of the file, the
+    function removes the path."""
     reason = _messages.text_of(error)
     for mark in (": ", ", ", " "):
         reason = reason.removeprefix(f"{entry.path}{mark}")
@@ -335,7 +337,7 @@ def _piece_name(file, number):
 
 
 def _select_usual(files, refused, key, what, advice):
-    """Selects the files whose value of `key` is the most common value."""
+    """Selects the files for which the function `key` returns the most common value."""
     if not files:
         return files
     most = collections.Counter(key(file.pieces[0]) for file in files).most_common(1)[0][0]
@@ -358,8 +360,8 @@ def _select_usual_rate(files, refused):
     if files and not rates:
         raise ValueError(
             Message(
-                "{path} and all other files have no rate. Set {rate_hz} to the steps per second, "
-                "or {time} to the column of times.",
+                "No file states its rate, for example {path}. Set {rate_hz} to the steps per "
+                "second, or {time} to the column of times.",
                 path=files[0].pieces[0].path,
             )
         )

@@ -11,7 +11,7 @@ UNFINISHED = "unfinished"  # subfolder of the model's folder during a training
 
 
 def check_out(out: Path, *, replace: bool = False, resume: bool = False) -> pathlib.Path:
-    """Checks that a training overwrites files only with permission. Returns the output folder.
+    """Checks that a training may write into the output folder, and returns the folder.
 
     Args:
         out: Path of the output folder.
@@ -21,7 +21,7 @@ def check_out(out: Path, *, replace: bool = False, resume: bool = False) -> path
     Raises:
         FileExistsError: If the folder contains a model, `replace` is False, and no training is
             resumed.
-        ValueError: If the path is a file, or the folder contains other files.
+        ValueError: If the path is a file, or if the folder contains other files.
     """
     folder = path_with_name(pathlib.Path(out).expanduser().resolve(), "folder")
     if not folder.exists():

@@ -34,7 +34,7 @@ def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
         model: The model whose inputs the potato checks.
 
     Returns:
-        The fitted `Potato`, or None if the model does not use covariances, if the covariances are
+        The fitted `Potato`. None if the model does not use covariances, if the covariances are
         singular, or if there is only one person.
     """
     covariances = quality.covariances_of(model)

@@ -23,5 +23,6 @@ def methods(task: Task) -> list[Method]:
 
 
 def untrained(candidates: list[Method]) -> Method:
-    """Returns the last method that needs no identities, for trainings with too few people."""
+    """Returns the method for too few people: the last method that does not learn from people's
+    identities."""
     return next(method for method in reversed(candidates) if not method.learns)

@@ -69,8 +69,8 @@ class Method:
         learner: Function that takes a `Task`, `People` and a number of steps and returns a
             `Learner`. If the method is a closed-form method, `learner` is None.
         learns: Whether the method needs to know which person made each recording.
-        weights: Origin and license of pretrained weights. If the method has no such weights,
-            `weights` is None.
+        weights: Origin and license of pretrained weights, or None if the method has no pretrained
+            weights.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Method:
         Args:
             task: Task of the training.
             people: Complete recordings, not windows.
-            run: Settings of the training. Only networks need these settings.
+            run: Settings of the training, needed only if the method is a network.
         """
         if not self.is_network:
             keras.utils.set_random_seed(task.seed)

@@ -109,7 +109,7 @@ def _zoo_methods(task):
 
 
 def ge2e() -> keras.Model:
-    """Loads the zoo's encoder of voices without the layers that the zoo's own recipe trained."""
+    """Loads the zoo's encoder of voices without the layers that were trained for the zoo."""
     encoder = reading.load(ZOO_ENCODER).encoder
     audio = keras.Input((None, 1), name="audio")
     layers = [encoder.get_layer(name) for name in ("silence", "level", "embedding")]
@@ -179,7 +179,7 @@ def _vary(batch, rng):
 
 
 def _bands(task, bands, min_frames):
-    """Creates layers that compute log-mel bands independently of loudness and silence."""
+    """Creates layers that remove silence, normalize the loudness and compute log-mel bands."""
     return [
         SilenceRemoval(int(task.rate_hz), least=round(LEAST * task.rate_hz), name="silence"),
         InstanceStandardization(epsilon=1e-10, name="unit_level"),

@@ -40,7 +40,8 @@ class Task:
         kind: One of `KINDS`.
         window: Number of steps per window.
         has_gravity: Whether the channels are x, y and z of an accelerometer that measures gravity.
-        repeats: Units that separate enrolled recordings from probes: `"sessions"` or `"blocks"`.
+        repeats: `"sessions"` if probes and enrolled recordings come from different sessions, or
+            `"blocks"` if they come from different parts of the same session.
         seed: Random seed for weights, batches and folds.
     """
 
@@ -74,14 +75,14 @@ class Task:
         return thin(windows, windows.subjects, ADAPTED).signals
 
     def to_measure(self, people: People) -> People:
-        """Returns windows for measuring figures. These windows do not overlap."""
+        """Returns windows without overlap, for measuring figures."""
         windows = people.windows(self.window)
         sides = list(zip(windows.subjects, windows.sessions, strict=True))
         return thin(windows, sides, MEASURED)
 
 
 def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
-    """Selects at most `count` recordings of each group, evenly spaced in their order.
+    """Selects at most `count` recordings of each group, at evenly spaced indices in the group.
 
     Args:
         people: `People` with the recordings to select from.
@@ -135,14 +136,14 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
     """Returns the number of steps per window.
 
     Args:
-        window: Duration in seconds. If None, the window has the default duration of the kind, or
-            the length that nearly all recordings reach if that length is shorter.
+        window: Duration in seconds. Default: the duration that `WINDOW_SECONDS` gives for the kind,
+            or the length that nearly all recordings reach, whichever is shorter.
         kind: One of `KINDS`.
         rate_hz: Number of steps per second.
         lengths: Number of steps of each recording.
 
     Raises:
-        ValueError: If `window` is not a positive number, or the window has fewer than 8 steps.
+        ValueError: If `window` is not a positive number, or if the window has fewer than 8 steps.
     """
     if window is None:
         usual = int(sorted(lengths)[int(len(lengths) * TOO_SHORT)])
@@ -158,8 +159,8 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
     if steps < MIN_WINDOW:
         raise ValueError(
             Message(
-                "The window has {steps} steps at {rate:g} Hz, but it needs at least {least} steps "
-                "to recognize people. Give a longer {window}, or longer recordings.",
+                "The window has {steps} steps at {rate:g} Hz, but at least {least} steps are "
+                "needed to recognize people. Give a longer {window}, or longer recordings.",
                 steps=steps,
                 rate=rate_hz,
                 least=MIN_WINDOW,
@@ -189,11 +190,11 @@ def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tupl
     is used as probes. If a person has a single recording, it is cut in two.
 
     Args:
-        people: `People` with the recordings. The later a session, the larger its value in
-            `People.sessions`. A session that is unknown is None.
+        people: `People` with the recordings. The values in `People.sessions` increase with time. If
+            a session is unknown, its value is None.
         files: File of each recording, needed if files were cut into several recordings. Recordings
-            from the same file stay together, unless a person has a single file. By default, all
-            recordings come from different files.
+            from the same file stay together, unless a person has a single file. By default, each
+            recording has its own file.
 
     Returns:
         `People` with sessions numbered in chronological order, and the text `"sessions"` or

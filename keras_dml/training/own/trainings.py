@@ -45,7 +45,7 @@ def digest(task: Task, people: People, settings: dict[str, Any]) -> str:
     Args:
         task: Task of the training.
         people: All recordings.
-        settings: Dict of further settings, from names to numbers and texts.
+        settings: Further settings, as a dict whose values are numbers and texts.
     """
     result = hashlib.sha256(json.dumps([dataclasses.asdict(task), settings]).encode())
     owners = zip(people.subjects, people.sessions, strict=True)
@@ -66,8 +66,8 @@ class UnfinishedFolder:
             deleted.
 
     Raises:
-        ValueError: If the path is not a folder, the plan is damaged, or the plan was made for other
-            recordings, settings or methods.
+        ValueError: If the path is not a folder, if the plan is damaged, or if the plan was made for
+            other recordings, settings or methods.
     """
 
     def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:
@@ -80,15 +80,12 @@ class UnfinishedFolder:
 
     @property
     def planned(self) -> int | None:
-        """Planned number of steps of each training.
-
-        Before `begin` is called, the number is None.
-        """
+        """Planned number of steps of each training, or None before `begin` is called."""
         return None if self._plan is None else self._plan["steps"]
 
     @property
     def steps(self) -> dict[str, int]:
-        """Number of steps of each training that has begun, `{name: steps}`."""
+        """Dict `{name: steps}` with the number of steps of each training that has begun."""
         return {} if self._plan is None else self._plan["taken"]
 
     def begin(self, planned: int) -> None:
@@ -158,7 +155,7 @@ class Trainings:
     last training, which uses all people.
 
     Args:
-        work: Folder of the unfinished training. Its method `begin` must be called before.
+        work: `UnfinishedFolder` of the training, after its method `begin` was called.
         limit: Time budget.
     """
 
