@@ -140,8 +140,13 @@ class _Input:
                 "the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def single(self, array: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns the arguments of an exported function for a batch of one input."""
+    def single(self, array: np.ndarray, steps: int | None = None) -> dict[str, np.ndarray]:
+        """Returns the arguments of an exported function for a batch of one input.
+
+        Args:
+            array: A recording, a matrix or an image.
+            steps: Number of steps to which a recording is padded with zeros. Default: no padding.
+        """
         return self.batch([array])
 
     def batch(self, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
@@ -204,8 +209,9 @@ class Signals(_Input):
         if self.contract is not None:
             self.contract.check(i, signal, self.ignores_zeros)
 
-    def single(self, signal: np.ndarray) -> dict[str, np.ndarray]:
-        return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
+    def single(self, signal: np.ndarray, steps: int | None = None) -> dict[str, np.ndarray]:
+        arguments = self.batch([signal], steps)
+        return {"signal": arguments["signal"], "length": arguments["length"][0]}
 
     def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:
         """Returns the arguments of an exported function for recordings of different lengths.

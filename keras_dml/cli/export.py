@@ -16,6 +16,7 @@ NAMES = {  # how this command spells arguments of `keras_dml.export` in messages
     'quantization="dynamic"': "--quantization dynamic",
     'quantization="float16"': "--quantization float16",
     "distance": "`distance=` in Python",
+    "steps": "--steps",
 }
 
 
@@ -34,6 +35,39 @@ class Quantization(enum.StrEnum):
     float32 = "float32"
     float16 = "float16"
     int8 = "int8"
+
+
+@dataclasses.dataclass(frozen=True)
+class FixedShapes:
+    """Options that fix the shapes of a TFLite file.
+
+    Attributes:
+        steps: Number of time steps of a recording. If None, recordings may have any length.
+        gallery_size: Number of embeddings in a gallery. If None, a gallery may have any size.
+    """
+
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps",
+            metavar="N",
+            min=1,
+            help="Fix the number of time steps of the file's input. The file takes recordings of "
+            "up to N steps. Fill the rest of the input with any values.",
+            show_default="any number",
+        ),
+    ] = None
+    gallery_size: Annotated[
+        int | None,
+        typer.Option(
+            "--gallery-size",
+            metavar="N",
+            min=1,
+            help="Fix the number of embeddings in a gallery. Fill the rest of a smaller gallery "
+            "with copies of an embedding.",
+            show_default="any number",
+        ),
+    ] = None
 
 
 def run(
@@ -71,6 +105,7 @@ def run(
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
+    fixed: FixedShapes = FixedShapes(),
     far: _options.Far = None,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
@@ -94,6 +129,8 @@ def run(
             "the weights of a SavedModel are always float32. Use --quantization and "
             "--representative only with --to tflite."
         )
+    if to is not Format.tflite and fixed != FixedShapes():
+        raise typer.BadParameter("--steps and --gallery-size need --to tflite.")
     if quantization is Quantization.int8 and representative is None:
         raise typer.BadParameter(
             "--quantization int8 needs --representative FILE.npz. The file must contain about 100 "
@@ -104,6 +141,10 @@ def run(
     from keras_dml.cli import _console, _export_gallery
 
     if _export_gallery.is_gallery(name):
+        if fixed != FixedShapes():
+            raise typer.BadParameter(
+                f"--steps and --gallery-size need a model, and {name} is a gallery."
+            )
         if to is Format.savedmodel:
             raise typer.BadParameter(
                 "a gallery cannot be exported as a SavedModel. Use --to tflite or --to templates."
@@ -149,7 +190,14 @@ def run(
                 result = export.saved_model(model, out)
             else:
                 weights = _weights(quantization, "auto")
-                result = export.tflite(model, out, weights, recordings)
+                result = export.tflite(
+                    model,
+                    out,
+                    weights,
+                    recordings,
+                    steps=fixed.steps,
+                    gallery=fixed.gallery_size,
+                )
     if as_json:
         _console.print_json({**dataclasses.asdict(result), "path": str(result.path)})
         return

@@ -49,18 +49,22 @@ def contract(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def contract_json(kind, distance, card):
+def contract_json(kind, distance, card, steps=None):
     """Returns the contract and the thresholds of a model as JSON, to be stored in a file.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
         distance: Name of the distance that the file computes.
         card: Card of the model, or None.
+        steps: Number of time steps of the file's `signal`, or None for any number. The contract in
+            the file does not allow longer recordings.
 
     Returns:
         JSON as bytes, or None if the model has neither a contract nor a threshold.
     """
     values = {} if kind.contract is None else kind.contract.as_dict()
+    if values and steps is not None:
+        values["max_steps"] = min(steps, values["max_steps"] or steps)
     if _rows_by_distance(card):
         values |= {"distance": distance, "thresholds": _thresholds(distance, card)}
         note = missing_thresholds(distance, card)

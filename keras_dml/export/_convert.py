@@ -49,6 +49,7 @@ OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
 # `convert` writes one candidate per fraction, and `tflite` keeps the candidate with the smallest
 # drift.
 FRACTIONS = (0.0, 1e-4, 5e-4, 2e-3)
+FILL_VALUE = 1e30  # activations of this size are fill values of masked steps
 MAX_STEPS = 200  # number of time steps of a recording whose activations are sampled
 # A constant becomes float16 if it has at least this number of elements. The converter has the same
 # limit for int8 weights.
@@ -74,11 +75,12 @@ def convert(module, kind, quantization, representative=None, contract=None):
         ValueError: If an operator of the model has no builtin counterpart.
     """
     names = signatures.names(module)
+    examples = [kind.single(item, module.steps) for item in representative or []]
     with tempfile.TemporaryDirectory() as folder, quiet():
         signatures.write(module, folder)
         try:
             if quantization == "int8":
-                blobs = _int8(folder, names, kind, representative)
+                blobs = _int8(folder, names, kind, examples)
             else:
                 blobs = [_converter(folder, names, quantization).convert()]
         except Exception as error:
@@ -110,7 +112,7 @@ def _converter(folder, names, quantization):
     return converter
 
 
-def _int8(folder, names, kind, representative):
+def _int8(folder, names, kind, examples):
     """Converts a SavedModel to files whose encoder is int8 and whose other parts are float.
 
     The quantization debugger is the only public way to keep operators of a TFLite file in float.
@@ -121,9 +123,9 @@ def _int8(folder, names, kind, representative):
     encoding = [name for name in signatures.ENCODING if name in names]
 
     def calibration():
-        for recording in representative:
+        for arguments in examples:
             for name in encoding:
-                yield name, kind.single(recording)
+                yield name, arguments
 
     class PartialDebugger(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
@@ -145,14 +147,14 @@ def _int8(folder, names, kind, representative):
             for op, is_quantized in zip(graph.operators, is_int8, strict=True)
             for i in ([] if is_quantized else op.outputs)
         ]
-        values |= activations(float32_file, name, kind, representative, _last_convolution(ops))
+        values |= activations(float32_file, name, examples, _last_convolution(ops))
     options = lite.experimental.QuantizationDebugOptions(denylisted_nodes=float_nodes)
     converter = _converter(folder, names, "int8")
     converter.representative_dataset = calibration
     debugger = PartialDebugger(
         converter=converter, debug_dataset=calibration, debug_options=options
     )
-    calibrated, blobs = debugger.calibrated_model, []
+    calibrated, blobs = without_fill_values(debugger.calibrated_model), []
     for fraction in FRACTIONS:
         debugger.calibrated_model = narrow(calibrated, values, fraction)
         blobs.append(debugger.get_nondebug_quantized_model())
@@ -187,8 +189,8 @@ def _summary(error):
     return "; ".join(operator_lines) or next(iter(lines), "no message")
 
 
-def activations(file, signature, kind, recordings, last):
-    """Samples values of the encoder's activations while the encoder processes recordings.
+def activations(file, signature, examples, last):
+    """Samples values of the encoder's activations while the encoder processes examples.
 
     The function leaves out the activations of the last convolution and of later layers, so that
     `narrow` does not change the int8 ranges of these layers. The smallest and the largest value of
@@ -198,8 +200,7 @@ def activations(file, signature, kind, recordings, last):
     Args:
         file: Path of a float32 .tflite file.
         signature: Name of a signature that receives inputs of the model.
-        kind: Input kind of the model (see `keras_dml.inputs`).
-        recordings: Recordings as float32 arrays.
+        examples: Arguments of the signature for each example, such as a recording and its length.
         last: Index of the last convolution among the operators of the signature.
 
     Returns:
@@ -224,11 +225,37 @@ def activations(file, signature, kind, recordings, last):
     )
     runner = interpreter.get_signature_runner(signature)
     samples = {i: [] for i in watched}
-    for recording in recordings:
-        runner(**kind.single(recording))
+    for arguments in examples:
+        runner(**arguments)
         for i, values in samples.items():
             values.append(_sample(interpreter.get_tensor(i, index)))
     return {graph.tensors[i].name: np.concatenate(values) for i, values in samples.items()}
+
+
+def without_fill_values(blob):
+    """Removes fill values from the int8 ranges of a calibrated model.
+
+    A layer that sorts replaces masked steps by the largest float. The operators that read these
+    steps stay float. But the converter uses the range of the result for the operators before, whose
+    int8 values would then all be 0.
+
+    Args:
+        blob: Bytes of a model that the converter calibrated.
+
+    Returns:
+        Bytes of the model in which a range that holds fill values is the range of its sources.
+    """
+    model = _flatbuffer.read(blob)
+    for graph in model.subgraphs:
+        for operator in graph.operators:
+            tensors = [graph.tensors[i] for i in (*operator.inputs, *operator.outputs) if i >= 0]
+            ranges = [t.quantization for t in tensors if t.quantization is not None]
+            ranges = [table for table in ranges if table.max is not None and len(table.max)]
+            usual = [table.max[0] for table in ranges if table.max[0] < FILL_VALUE]
+            for table in ranges:
+                if table.max[0] >= FILL_VALUE and usual:
+                    table.max = np.array([max(usual)], np.float32)
+    return _flatbuffer.write(model)
 
 
 def narrow(blob, values, fraction):

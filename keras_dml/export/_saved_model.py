@@ -10,7 +10,7 @@ from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import replaceable_saved_model, size, staged
 from keras_dml._typing import Path
 from keras_dml.distances import Distance
-from keras_dml.export import _contract, _devices, litert, parity, signatures
+from keras_dml.export import _contract, _devices, _padding, litert, parity, signatures
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
@@ -127,9 +127,12 @@ def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
     try:
         return parity.check(candidate, functions, trial_inputs, metric, bounds, classifier)
     except parity.ParityError as error:
-        is_padding = _is_padding(functions["embed"], trial_inputs, bounds.embedding)
-        hint = _padding_hint(encoder) if is_padding else ""
-        raise parity.ParityError(f"{error}{hint}") from None
+        if not _is_padding(functions["embed"], trial_inputs, bounds.embedding):
+            raise
+        raise parity.ParityError(
+            f"{error} Padding changes the embeddings. {_padding.cause(encoder)} Or export a TFLite "
+            "file for any number of steps, which needs no masks."
+        ) from None
 
 
 def _is_padding(embed, trial_inputs, bound):
@@ -141,27 +144,3 @@ def _is_padding(embed, trial_inputs, bound):
     drift_unpadded = parity.relative_rms(unpadded, expected)
     drift = parity.relative_rms(embed(recordings), expected)
     return drift_unpadded <= bound and not drift <= bound
-
-
-def _padding_hint(model):
-    """Describes for an error message how padding may change an embedding."""
-    names = [layer.name for layer in _layers(model) if not layer.supports_masking]
-    cause = (
-        f"through layers that drop masks: {', '.join(names)}"
-        if names
-        else "although all layers declare that they keep masks. A layer that normalizes or "
-        "averages over time may count padding"
-    )
-    return (
-        f" Padding changes the embedding {cause}. Use layers that ignore padding, such as "
-        "`keras_dml.layers.MaskedConv1D`, or export a TFLite file, which needs no masks."
-    )
-
-
-def _layers(model):
-    """Yields all layers that are not models, including the layers of nested models."""
-    for layer in model.layers:
-        if isinstance(layer, keras.Model):
-            yield from _layers(layer)
-        elif not isinstance(layer, keras.layers.InputLayer):
-            yield layer

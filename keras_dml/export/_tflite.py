@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_dml import inference, inputs
-from keras_dml._arrays import real
+from keras_dml._arrays import real, whole
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.distances import Distance
-from keras_dml.export import _contract, _devices, litert, operators, parity, signatures
+from keras_dml.export import _contract, _devices, _padding, litert, operators, parity, signatures
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
@@ -32,6 +32,8 @@ def tflite(
     representative: Iterable[np.ndarray] | None = None,
     *,
     distance: Distance | str | None = None,
+    steps: int | None = None,
+    gallery: int | None = None,
 ) -> Export:
     """Writes a model as one .tflite file that has only builtin operators.
 
@@ -45,6 +47,14 @@ def tflite(
       channels) of numbers in [0, 1].
     - `distance(embedding, gallery)` receives an embedding (1, ...) and embeddings (n, ...), and
       returns `distance` (n,). The smaller the distance, the more similar are two recordings.
+
+    By default, time and n may be any number, and the runtime resizes the inputs. With `steps`, the
+    signal has exactly `steps` time steps, and with `gallery`, n is exactly `gallery`. Some runtimes
+    need these fixed shapes, such as LiteRT in a browser and accelerators. A file with `steps` takes
+    every recording of at most `steps` time steps. Fill the rest of the signal with any values. The
+    file masks them, so its embeddings are those of a file without `steps`, except for rounding.
+    Fill the rest of a gallery with copies of a row, and ignore their distances. A row of zeros is
+    not an embedding.
 
     The embedding is NaN if `length` is outside the contract or longer than the signal, or if the
     input holds NaN or infinity within the first `length` steps. The distance is NaN if an embedding
@@ -71,7 +81,8 @@ def tflite(
 
     Before the file replaces an existing file at `path`, LiteRT runs it in a separate process on
     recordings of several lengths, on silence and on a constant recording. The file must agree with
-    Keras on these recordings.
+    Keras on these recordings. With `steps`, the recordings end in NaN, and the export also checks
+    that padding does not change the embeddings before the weights are quantized.
 
     Args:
         model: A `keras.Model`, a `PrototypicalClassifier`, or the name or path of a saved model. A
@@ -97,6 +108,10 @@ def tflite(
             `representative`, because these inputs determine the int8 ranges of the activations. For
             any quantization, the file must also agree with Keras on some of these inputs.
         distance: Distance or name of a distance, for models whose last layer defines no distance.
+        steps: Number of time steps of `signal`, for models that take recordings. Default: any
+            number. A call takes as long as for a recording of `steps` time steps, also if the
+            recording is shorter.
+        gallery: Number of rows of `gallery` and `prototypes`. Default: any number.
 
     Returns:
         `Export` with path, size, drift, latency and notes.
@@ -104,9 +119,12 @@ def tflite(
     Raises:
         ValueError: If the quantization is unknown, if `"int8"` has no recordings, if a recording
             does not fit the model, if the model has no distance, if an operator has no builtin
-            counterpart, or if `path` cannot be a regular file. If the file does not agree with
-            Keras, the error is a `parity.ParityError`.
-        TypeError: If a recording is masked, complex or not an array of numbers.
+            counterpart, or if `path` cannot be a regular file. Also if `steps` is given for a model
+            that takes matrices, images or recordings of a fixed length, or if `steps` is below the
+            smallest number of time steps that the model accepts. If the file does not agree with
+            Keras, or if padding changes its embeddings, the error is a `parity.ParityError`.
+        TypeError: If a recording is masked, complex or not an array of numbers, or if `steps` or
+            `gallery` is not an integer.
         RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.
         OSError: If the file cannot be written.
         ImportError: If LiteRT is not installed.
@@ -125,17 +143,23 @@ def tflite(
         encoder, classifier = signatures.parts(model)
         kind, card = inputs.from_model(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
+        steps = _checked_steps(steps, kind)
+        gallery = gallery if gallery is None else whole("gallery", gallery, 1)
         device = _devices.device_model(encoder, metric)
-        recordings = _checked_recordings(representative, device.encoder, quantization)
+        recordings = _checked_recordings(representative, device.encoder, quantization, steps)
         bounds = parity.BOUNDS
         forms, notes = AUTO if quantization == "auto" else (quantization,), []
         if device.on_matrices:
             forms, bounds = [_matrix_quantization(quantization)], parity.BOUNDS_ON_MATRICES
             if quantization in ("auto", "dynamic"):
                 notes.append(EIGHT_BITS)
-        trial_inputs = trials(device.exact, recordings, only_real=quantization == "int8")
-        module = signatures.for_one(device.runs, device.metric, classifier)
-        contract = _contract.contract_json(kind, device.distance, card)
+        only_real = quantization == "int8"
+        trial_inputs = trials(device.exact, recordings, only_real, steps)
+        module = signatures.for_one(device.runs, device.metric, classifier, steps, gallery)
+        if steps is not None:
+            runs = inputs.from_model(device.runs)
+            _padding.check(module, runs, trial_inputs, bounds[None].embedding)
+        contract = _contract.contract_json(kind, device.distance, card, steps)
         functions = {
             name: functools.partial(getattr(litert, name), candidate)
             for name in signatures.names(module)
@@ -168,7 +192,42 @@ def tflite(
     )
 
 
-def _checked_recordings(representative, encoder, quantization):
+def _checked_steps(steps, kind):
+    """Returns the number of time steps of a file's signal, or None for any number of steps."""
+    if steps is None:
+        return None
+    if not isinstance(kind, inputs.Signals):
+        raise ValueError(
+            Message(
+                "{steps} is {value}, but the model takes {name}, which have no time axis. Leave "
+                "out {steps}.",
+                value=steps,
+                name="images" if isinstance(kind, inputs.Images) else "matrices",
+            )
+        )
+    steps, lengths = whole("steps", steps, 1), signatures.limits(kind)
+    if not kind.has_any_length:
+        raise ValueError(
+            Message(
+                "{steps} is {value}, but the model takes recordings of {length} steps only. Leave "
+                "out {steps}, because the file has this fixed number of steps without it.",
+                value=steps,
+                length=kind.shape[0],
+            )
+        )
+    if steps < lengths.least:
+        raise ValueError(
+            Message(
+                "{steps} is {value}, but the model needs recordings of at least {least} steps. Set "
+                "{steps} to the number of steps of the longest recording on the device.",
+                value=steps,
+                least=lengths.least,
+            )
+        )
+    return steps
+
+
+def _checked_recordings(representative, encoder, quantization, steps):
     """Returns representative recordings as a list of arrays that fit the encoder."""
     representative = [] if representative is None else representative
     axes = len(encoder.inputs[0].shape)
@@ -187,6 +246,16 @@ def _checked_recordings(representative, encoder, quantization):
     if recordings:
         # For an invalid recording, this call raises an error with the index of the recording.
         inference.embed(encoder, recordings, progress=False)
+        longest = max(map(len, recordings))
+        if steps is not None and longest > steps:
+            raise ValueError(
+                Message(
+                    "The longest recording of {representative} has {longest} steps, but {steps} is "
+                    "{value}. Cut windows of at most {value} steps, or increase {steps}.",
+                    longest=longest,
+                    value=steps,
+                )
+            )
     elif quantization == "int8":
         raise ValueError(
             Message(

@@ -26,6 +26,8 @@ WARM_UPS = 3
 def embed(file: Path, recordings: list[Any]) -> np.ndarray:
     """Computes embeddings of recordings with the signature `embed` of a file.
 
+    If the file has a fixed number of time steps, shorter recordings are padded with NaN.
+
     Args:
         file: Path of a .tflite file that `keras_dml.export.tflite` wrote.
         recordings: Arrays `(time, channels)`, or other inputs of the model.
@@ -41,6 +43,9 @@ def embed(file: Path, recordings: list[Any]) -> np.ndarray:
 
 def distance(file: Path, embeddings: np.ndarray, gallery: np.ndarray) -> np.ndarray:
     """Computes distances between embeddings and a gallery with the signature `distance` of a file.
+
+    If the file has a fixed number of rows, the gallery is split into parts of this number of rows.
+    Copies of a row fill the last part.
 
     Args:
         file: Path of a .tflite file.
@@ -178,8 +183,17 @@ def _each_embedding(signature, second):
 
     def task(interpreter, request):
         runner = interpreter.get_signature_runner(signature)
-        rows = {second: request["others"]}
-        return np.stack([_output(runner(embedding=z[None], **rows)) for z in request["embeddings"]])
+        others = request["others"]
+        count, size = len(others), _shape(runner, second)[0]
+        if size > 0:
+            others = np.concatenate([others, np.repeat(others[-1:], -count % size, axis=0)])
+        parts = np.split(others, len(others) // size) if size > 0 else [others]
+        return np.stack(
+            [
+                np.concatenate([_output(runner(embedding=z[None], **{second: x})) for x in parts])
+                for z in request["embeddings"]
+            ]
+        )[:, :count]
 
     return task
 
@@ -195,11 +209,19 @@ def _output(outputs):
     return output
 
 
+def _shape(runner, argument):
+    """Returns the shape of an argument of a signature, with -1 for each axis of any size."""
+    details = runner.get_input_details()[argument]
+    return details["shape_signature"] if len(details["shape_signature"]) else details["shape"]
+
+
 def _arguments(runner, recording):
     """Returns the arguments of a signature for an input, such as a recording and its length."""
     names = runner.get_input_details()
     if "length" in names:
-        return {"signal": recording[None], "length": np.array(len(recording), np.int32)}
+        missing = max(_shape(runner, "signal")[1] - len(recording), 0)
+        signal = np.pad(recording, ((0, missing), (0, 0)), constant_values=np.nan)
+        return {"signal": signal[None], "length": np.array(len(recording), np.int32)}
     (name,) = names
     return {name: recording[None]}
 

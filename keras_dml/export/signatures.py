@@ -82,6 +82,8 @@ def for_one(
     encoder: keras.Model,
     metric: distances.Distance,
     classifier: models.PrototypicalClassifier | None = None,
+    steps: int | None = None,
+    gallery: int | None = None,
 ) -> Any:
     """Makes the signatures of a TFLite file, which process one recording or one embedding.
 
@@ -100,11 +102,14 @@ def for_one(
         encoder: Model that computes embeddings.
         metric: Distance between embeddings.
         classifier: Classifier of the embeddings, or None for an encoder alone.
+        steps: Number of time steps of `signal`. If `steps` is given, the signature does not cut the
+            recording, but masks all time steps after the first `length` steps.
+        gallery: Number of rows of `gallery` and `prototypes`, or None for any number.
 
     Returns:
         A `tf.Module` whose functions have the names of the signatures.
     """
-    return _module(encoder, metric, classifier, rows=1)
+    return _module(encoder, metric, classifier, 1, steps, gallery)
 
 
 def for_batches(
@@ -128,7 +133,7 @@ def for_batches(
     Returns:
         A `tf.Module` whose functions have the names of the signatures.
     """
-    return _module(encoder, metric, classifier, rows=None)
+    return _module(encoder, metric, classifier)
 
 
 def names(module: Any) -> list[str]:
@@ -195,9 +200,10 @@ def _encoder(model):
     return model
 
 
-def _module(encoder, metric, classifier, rows):
+def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=None):
     kind, shape = inputs.from_model(encoder), tuple(encoder.output_shape[1:])
-    graph, lengths = batches if rows is None else one_input, limits(kind)
+    graph = batches if rows is None else functools.partial(one_input, steps=steps)
+    lengths, sizes = limits(kind), (rows, gallery_rows)
 
     def embedded(x, mask):
         if mask is None:
@@ -220,27 +226,27 @@ def _module(encoder, metric, classifier, rows):
         return {"scores": scores if rows is None else scores[0]}
 
     module = tensorflow().Module()
-    module.input_shapes = types.MappingProxyType(_input_shapes(kind, shape, rows))
+    input_shape = kind.shape if steps is None else (steps, *kind.shape[1:])
+    module.input_shapes = types.MappingProxyType(
+        {
+            kind.arguments[0]: (rows, *input_shape),
+            "embedding": (rows, *shape),
+            "gallery": (gallery_rows, *shape),
+            "prototypes": (gallery_rows, *shape),
+        }
+    )
+    module.steps = steps
     module.embed = graph(kind, embed, lengths)
-    module.distance = embedding_pairs(distance, shape, "gallery", rows)
+    module.distance = embedding_pairs(distance, shape, "gallery", sizes)
     weights = list(encoder.weights)
     if classifier is not None:
-        module.score = embedding_pairs(score, shape, "prototypes", rows)
+        module.score = embedding_pairs(score, shape, "prototypes", sizes)
         module.classify = graph(kind, classify, lengths)
         weights += classifier.prototypes_layer.weights
     # The module holds raw variables, because with Keras's own objects the converter writes a file
     # without weights.
     module.weights = [variable.value for variable in weights]
     return module
-
-
-def _input_shapes(kind, shape, rows):
-    """Returns a dict from the names of arguments to their shapes.
-
-    An axis may have any size if its entry in the shape is None.
-    """
-    shapes = {kind.arguments[0]: (rows, *kind.shape), "embedding": (rows, *shape)}
-    return shapes | {"gallery": (None, *shape), "prototypes": (None, *shape)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -327,19 +333,24 @@ def function(python: Callable[..., Any], signature: Sequence[Any]) -> Any:
     return tensorflow().function(without_xla, autograph=False, input_signature=signature)
 
 
-def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
+def one_input(kind: Any, compute: Callable[..., Any], limits: Any, steps: int | None = None) -> Any:
     """Makes a signature that receives one recording, one matrix or one image.
 
-    The signature cuts a recording to its length before the first layer. The signature returns NaN
-    if `length` is outside the limits or longer than the signal, or if the input holds NaN or
-    infinity within the first `length` steps. The signature raises an error at run time if the batch
-    size or the number of channels is wrong. The graph has no static shape, so that it can check the
-    shape that the runtime passes.
+    The signature cuts a recording to its length before the first layer. If `steps` is given, the
+    signature instead replaces all time steps after the first `length` steps by zeros, and masks
+    them, so that no shape in the graph depends on `length`.
+
+    The signature returns NaN if `length` is outside the limits or longer than the signal, or if the
+    input holds NaN or infinity within the first `length` steps. The signature raises an error at
+    run time if the batch size or the number of channels is wrong. The graph has no static shape of
+    its arguments, so that it can check the shape that the runtime passes.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
         compute: Function that receives a batch and a mask (or None), and returns a dict of outputs.
         limits: `Limits` of the lengths of recordings, or None if the inputs are matrices or images.
+        steps: Number of time steps of the signal, at least `limits.least`. None if the signal may
+            have any number of steps.
     """
     tf = tensorflow()
 
@@ -350,17 +361,20 @@ def one_input(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
         return _nan_unless(valid, compute(_zero_unless(valid, array), None))
 
     def of_signal(signal, length):
-        steps, channels = kind.shape
-        time = tf.shape(signal)[1] if steps is None else steps
+        channels, mask = kind.shape[1], None
+        time = steps or kind.shape[0] or tf.shape(signal)[1]
         has_shape = _has_shape(signal, (1, time, channels))
         signal = tf.reshape(signal, (1, time, channels))
         valid = tf.logical_and(has_shape, _within(limits, length, time))
-        if steps is None:
-            # Even if the input is invalid, the model needs at least `limits.least` steps to run.
-            signal = tf.pad(signal, ((0, 0), (0, limits.least), (0, 0)))
-            signal = signal[:, : tf.where(valid, length, limits.least)]
+        # Even if the input is invalid, the model needs at least `limits.least` steps to run.
+        length = tf.where(valid, length, limits.least)
+        if steps is not None:
+            mask = tf.range(steps)[None] < length  # (1, steps)
+            signal = tf.where(mask[..., None], signal, 0.0)
+        elif kind.has_any_length:
+            signal = tf.pad(signal, ((0, 0), (0, limits.least), (0, 0)))[:, :length]
         valid = tf.logical_and(valid, tf.reduce_all(_finite(signal)))
-        return _nan_unless(valid, compute(_zero_unless(valid, signal), None))
+        return _nan_unless(valid, compute(_zero_unless(valid, signal), mask))
 
     rank = 1 + len(kind.shape)
     specs = [tf.TensorSpec([None] * rank, tf.float32, kind.arguments[0])]
@@ -409,7 +423,12 @@ def batches(kind: Any, compute: Callable[..., Any], limits: Any) -> Any:
     return function(of_signals, [*specs, tf.TensorSpec((None,), tf.int32, "length")])
 
 
-def embedding_pairs(compute: Callable[..., Any], shape: Any, second: Any, rows: Any) -> Any:
+def embedding_pairs(
+    compute: Callable[..., Any],
+    shape: Any,
+    second: str,
+    sizes: tuple[int | None, int | None] = (None, None),
+) -> Any:
     """Makes a signature that compares embeddings with a gallery or with prototypes.
 
     The signature returns a number for each pair, and NaN if a vector of the pair holds NaN or
@@ -419,22 +438,23 @@ def embedding_pairs(compute: Callable[..., Any], shape: Any, second: Any, rows: 
         compute: Function from arrays `(n, ...)` and `(m, ...)` to a dict with one output `(n, m)`.
         shape: Shape of one embedding.
         second: Name of the second argument.
-        rows: Number of embeddings n. If None, n may be any number. For a TFLite file, `rows` is 1
-            and the output has shape `(m,)`.
+        sizes: Numbers of rows n and m. None stands for any number. For a TFLite file, n is 1 and
+            the output has shape `(m,)`.
     """
     tf = tensorflow()
+    rows, others = sizes
 
     def compared(embedding, gallery):
         if rows is not None:
             embedding = tf.reshape(embedding, (rows, *shape))
-            gallery = tf.reshape(gallery, (tf.shape(gallery)[0], *shape))
+            gallery = tf.reshape(gallery, (others or tf.shape(gallery)[0], *shape))
         valid = [_all_of_row(_finite(x)) for x in (embedding, gallery)]
         x, y = _zero_unless(valid[0], embedding), _zero_unless(valid[1], gallery)
         outputs = _nan_unless(tf.logical_and(valid[0][:, None], valid[1][None]), compute(x, y))
         return {name: value if rows is None else value[0] for name, value in outputs.items()}
 
-    sizes = (None, *shape) if rows is None else [None] * (1 + len(shape))
-    specs = [tf.TensorSpec(sizes, tf.float32, name) for name in ("embedding", second)]
+    ranks = (None, *shape) if rows is None else [None] * (1 + len(shape))
+    specs = [tf.TensorSpec(ranks, tf.float32, name) for name in ("embedding", second)]
     return function(compared, specs)
 
 

@@ -39,7 +39,10 @@ class Trials:
 
 
 def trials(
-    model: keras.Model, real: list[np.ndarray] | None = None, only_real: bool = False
+    model: keras.Model,
+    real: list[np.ndarray] | None = None,
+    only_real: bool = False,
+    steps: int | None = None,
 ) -> Trials:
     """Generates inputs of a model and computes their embeddings by Keras.
 
@@ -51,13 +54,15 @@ def trials(
         only_real: If True, the real recordings count as typical, and the generated noise does not.
             Use True for a file that is calibrated on real recordings, so that its drift is not
             measured on noise.
+        steps: Largest number of time steps of a generated recording. Default: any number that the
+            model accepts.
 
     Returns:
         `Trials`.
     """
     real = list(real or [])[:MAX_REAL]
     kind = inputs.from_model(model)
-    generated, extremes = examples(kind)
+    generated, extremes = examples(kind, steps)
     recordings = [*real, *generated, *extremes]
     batches = [np.asarray(recording, np.float32)[None] for recording in recordings]
     embeddings = [ops.convert_to_numpy(kind.model(batch, training=False)) for batch in batches]
@@ -72,29 +77,38 @@ def trials(
 
 
 def examples(
-    kind: inputs.Signals | inputs.Matrices | inputs.Images,
+    kind: inputs.Signals | inputs.Matrices | inputs.Images, steps: int | None = None
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Generates inputs of a model.
 
     Args:
         kind: Input kind of the model (see `keras_dml.inputs`).
+        steps: Number of time steps of the longest recording. Default: a usual number of time steps.
 
     Returns:
         Two lists of arrays: typical inputs and extreme inputs.
     """
-    return _EXAMPLES[type(kind)](kind, np.random.default_rng(SEED))
+    return _EXAMPLES[type(kind)](kind, np.random.default_rng(SEED), steps)
 
 
-def _signals(kind, rng):
-    """Generates noise of several lengths, silence, and a constant signal in the model's units."""
+def _signals(kind, rng, steps):
+    """Generates noise of several lengths, silence, and a constant signal in the model's units.
+
+    If `steps` is given, the longest noise has `steps` time steps if the model accepts this length,
+    and silence and the constant signal are as short as the shortest noise.
+    """
     mean, stddev, lengths = _statistics(kind)
+    if steps is not None:
+        longest = np.clip(steps, None, limits(kind).most)
+        lengths = np.unique(np.append(np.minimum(lengths, longest), longest))
     channels = kind.shape[1]
     noise = [
         (mean + stddev * rng.normal(size=(length, channels))).astype(np.float32)
         for length in lengths
     ]
-    constant = np.broadcast_to(mean + stddev, noise[-1].shape).astype(np.float32)
-    return noise, [np.zeros_like(noise[-1]), constant]
+    silence = np.zeros_like(noise[-1] if steps is None else noise[0])
+    constant = np.broadcast_to(mean + stddev, silence.shape).astype(np.float32)
+    return noise, [silence, constant]
 
 
 def _statistics(kind):
@@ -131,7 +145,7 @@ def _channel_statistics(layer, kind):
     return np.float32(0), np.mean(kind.contract.stddev_range, axis=1)
 
 
-def _matrices(kind, rng):
+def _matrices(kind, rng, steps):
     """Generates a regular and a singular covariance matrix, a zero matrix and an identity matrix.
 
     The covariances are computed from white noise. For the regular matrix, the noise has three time
@@ -143,7 +157,7 @@ def _matrices(kind, rng):
     return covariances, [np.zeros_like(covariances[0]), np.eye(n, dtype=np.float32)]
 
 
-def _images(kind, rng):
+def _images(kind, rng, steps):
     """Generates images of uniform noise, a black image, a white image and a gray image."""
     noise = [rng.random(kind.shape, np.float32) for _ in range(IMAGES)]
     return noise, [np.full(kind.shape, value, np.float32) for value in (0, 1, 0.5)]

@@ -9,6 +9,7 @@ import pytest
 
 from keras_dml import export
 from keras_dml._messages import Message
+from keras_dml.cli import _export_gallery
 from keras_dml.export import Export, litert
 
 
@@ -17,8 +18,9 @@ def calls(monkeypatch):
     """Returns the arguments with which exporters are called. Stubs replace the exporters."""
     asked = []
 
-    def tflite(model, path, quantization="dynamic", representative=None):
-        asked.append(("tflite", path, quantization, representative))
+    def tflite(model, path, quantization="dynamic", representative=None, **shapes):
+        given = [each for each in shapes.items() if each[1] is not None]
+        asked.append(("tflite", path, quantization, representative, *given))
         return Export(pathlib.Path(path), "tflite", quantization, 175_056, 0.012, 0.8, 512)
 
     def saved_model(model, path):
@@ -55,6 +57,36 @@ def test_the_quantization_is_passed_to_the_exporter(command, zoo_folder, calls, 
 
 
 @pytest.mark.slow
+def test_fixed_shapes_are_passed_to_the_exporter(command, zoo_folder, calls):
+    options = ["--steps", "128", "--gallery-size", "16"]
+    assert command("export", "gait_qp_wl", "--to", "tflite", *options)[0] == 0
+    path = pathlib.Path("gait_qp_wl.tflite")
+    assert calls == [("tflite", path, "auto", None, ("steps", 128), ("gallery", 16))]
+
+
+@pytest.mark.parametrize("option", ["--steps", "--gallery-size"])
+def test_fixed_shapes_are_for_tflite_files_of_models(command, zoo_folder, calls, tmp_path, option):
+    gallery = tmp_path / "family.db"
+    gallery.write_bytes(_export_gallery.SQLITE)
+    for words in (
+        ("gait_qp_wl", "--to", "savedmodel", option, 64),
+        ("gait_qp_wl", "--to", "tflite", option, 0),
+        (gallery, "--to", "tflite", option, 64),
+        (gallery, "--to", "templates", option, 64),
+    ):
+        code, _, err = command("export", *words)
+        assert code == 2 and option in err and calls == [], words
+
+
+@pytest.mark.slow
+def test_too_few_steps_are_refused_with_the_name_of_the_option(command, tmp_path):
+    out = tmp_path / "gait.tflite"
+    words = ("gait_lda", "--to", "tflite", "--steps", 63, "--out", out)
+    code, _, err = command("export", *words)
+    assert code == 2 and "--steps is 63" in err and "`steps`" not in err and not out.exists()
+
+
+@pytest.mark.slow
 def test_int8_takes_recordings(command, zoo_folder, calls, tmp_path):
     np.savez(tmp_path / "walks.npz", np.zeros((5, 6)), np.ones((7, 6)))
     options = ["--quantization", "int8", "--representative", tmp_path / "walks.npz"]
@@ -81,7 +113,7 @@ def test_int8_without_recordings_is_refused(command, zoo_folder):
     ],
 )
 def test_export_errors_name_command_line_options(command, zoo_folder, monkeypatch, said, told):
-    def refused(*arguments):
+    def refused(*_, **__):
         raise ValueError(Message(said))
 
     monkeypatch.setattr(export, "tflite", refused)
@@ -146,7 +178,7 @@ def test_a_damaged_model_file_is_one_clear_error(command, zoo_folder, calls):
 
 
 def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, monkeypatch):
-    def stopped(*arguments):
+    def stopped(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(export, "tflite", stopped)

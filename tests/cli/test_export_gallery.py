@@ -96,7 +96,7 @@ def test_a_folder_of_a_model_is_exported_by_its_path(command, zoo_folder, monkey
 
     asked = []
 
-    def tflite(model, path, quantization, representative):
+    def tflite(model, path, quantization, representative, **_):
         asked.append((model.count_params() > 0, path))
         return Export(pathlib.Path(path), "tflite", quantization, 1, 0.0, 1.0, 9)
 

@@ -615,7 +615,7 @@ def test_recordings_with_uneven_times_are_resampled_to_the_rate_of_the_model(
         command, "verify", family, "alice", path
     )
     code, out, _ = command("enroll", family, "bob", path)
-    assert code == 2 and "0 of 1 files enrolled" in out and "by --resample" in out
+    assert code == 2 and "0 of 1 files enrolled" in out and "--resample" in out
     for words in (("verify", family, "alice", path), ("identify", family, path)):
         assert run_json(command, *words, "--resample")[0] == 0
 
@@ -688,7 +688,7 @@ def test_the_gallery_remembers_that_clocks_are_uneven(command, model, walks, tmp
     db = tmp_path / "family.db"
     words = ("enroll", db, "alice", uneven("first.csv"))
     code, out, _ = command(*words, "--model", model)
-    assert code == 2 and "by --resample" in out
+    assert code == 2 and "--resample" in out
     assert command(*words, "--resample")[0] == 0
     assert command("enroll", db, "bob", uneven("bob.csv", "bob"))[0] == 0
     for words in (("verify", db, "alice"), ("identify", db)):

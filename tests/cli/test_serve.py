@@ -165,7 +165,7 @@ def test_arrays_tables_and_their_rates_are_read(family):
     time, _, values = lines[20].partition(b",")
     uneven = b"\n".join([*lines[:20], b"%.4f,%b" % (float(time) + 0.018, values), *lines[21:]])
     refused = post(family, "alice", "verify", uneven)
-    assert refused.status_code == 422 and "by `resample`" in refused.json()["error"]
+    assert refused.status_code == 422 and "`resample`" in refused.json()["error"]
     assert post(family, "alice", "verify", uneven, resample="true").json()["accepted"]
     second = walk("alice", 9, header="t,ax,ay,az")
     assert post(family, "alice", "verify", second, channels="ax,ay,az").json()["accepted"]

@@ -36,15 +36,23 @@ def main(file, first, last, seed, least, most):
     distance = interpreter.get_signature_runner("distance")
     details = embed.get_input_details()
     (name,) = set(details) - {"length"}
-    shape = details[name]["shape_signature"]
-    shape = (shape if len(shape) else details[name]["shape"]).tolist()
+    shape = shape_of(embed, name)
     draw = Recordings(shape, least, most) if "length" in details else Arrays(name, shape)
+    rows = shape_of(distance, "gallery")[0]
     gallery = usual(embed, draw, seed)
+    gallery = gallery if rows < 0 else np.resize(gallery, (rows, *gallery.shape[1:]))
     for i in range(first, last):
         print(i, end=" ", flush=True)
         kind, inputs, due = draw(np.random.default_rng([seed, i]))
         actual = outcome(embed, distance, inputs, gallery)
         print(json.dumps({"kind": kind, "due": due, "given": actual}), flush=True)
+
+
+def shape_of(runner, argument):
+    """Returns the shape of an argument of a signature, with -1 for each axis of any size."""
+    details = runner.get_input_details()[argument]
+    shape = details["shape_signature"]
+    return (shape if len(shape) else details["shape"]).tolist()
 
 
 def usual(embed, draw, seed):
@@ -91,7 +99,7 @@ class Recordings:
             length = int(rng.choice([*edges, rng.integers(INT32.min, INT32.max)]))
         elif kind == "not finite":
             step = int(rng.integers(length))
-            length = int(rng.integers(self.fixed or self.least, length + 1))
+            length = int(rng.integers(self.least, length + 1))
             signal[0, step, rng.integers(self.channels)] = rng.choice([np.nan, np.inf, -np.inf])
             due = NAN if step < length else FINITE
         elif kind == "batch":

@@ -173,10 +173,11 @@ def test_scores_of_nonfinite_inputs_are_nan(classifier, images, tmp_path):
         ask["classify"](image=np.concatenate([image, image]))
 
 
-def sequence(path, quantization):
+def sequence(path, quantization, **shapes):
     recordings = [sample(30 + seed, CHANNELS, seed) for seed in range(20)]
     model = build(layers.QuantileLayer(4))
-    return export.tflite(model, path, quantization, recordings if quantization == "int8" else None)
+    recordings = recordings if quantization == "int8" else None
+    return export.tflite(model, path, quantization, recordings, **shapes)
 
 
 def covariances(path, quantization):
@@ -187,6 +188,7 @@ def covariances(path, quantization):
 
 FUZZED = [
     *(("sequence", quantization) for quantization in QUANTIZATIONS),
+    *(("fixed shapes", quantization) for quantization in (None, "int8")),
     *(("sound", quantization) for quantization in (None, "dynamic")),
     *(("covariances", quantization) for quantization in (None, "float16")),
     *(("images", quantization) for quantization in QUANTIZATIONS),
@@ -205,6 +207,8 @@ def test_fuzzing_neither_crashes_nor_gives_wrong_outcomes(kind, quantization, tm
     elif kind == "images":
         classifier, (x, _) = (request.getfixturevalue(name) for name in ("classifier", "images"))
         export.tflite(classifier, path, quantization, list(x) if quantization == "int8" else None)
+    elif kind == "fixed shapes":
+        sequence(path, quantization, steps=128, gallery=5)
     elif kind == "covariances":
         covariances(path, quantization)
         steps = (2, None)  # a covariance of one step is NaN

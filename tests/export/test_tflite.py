@@ -188,8 +188,13 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     np.testing.assert_allclose(
         litert.embed(file, forty), keras_dml.embed(model, forty), rtol=0, atol=1e-4
     )
-    with pytest.raises(RuntimeError):
-        litert.embed(file, [sample(39, CHANNELS)])
+    embed = Interpreter(str(file)).get_signature_runner("embed")
+    for steps in (39, 41):
+        with pytest.raises(RuntimeError):
+            embed(signal=sample(steps, CHANNELS)[None], length=np.int32(steps))
+    assert np.isnan(litert.embed(file, [sample(39, CHANNELS)])).all()  # padded to 40 steps
+    with pytest.raises(ValueError, match="`steps` is 64.*40 steps only"):
+        export.tflite(model, tmp_path / "fixed.tflite", steps=64)
 
 
 @pytest.mark.slow
