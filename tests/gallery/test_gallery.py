@@ -126,7 +126,7 @@ def test_decisions_state_their_rate_and_whether_it_is_extrapolated(gallery, peop
     custom = gallery.verify("alice", observed, threshold=1e3)
     assert custom.far is None and str(custom).endswith("threshold 1000")
     far = gallery.thresholds[0.1].strictest / 3
-    with pytest.warns(UserWarning, match=r"decides.* `remove_threshold`"):
+    with pytest.warns(UserWarning, match=r"decisions use the threshold.* `remove_threshold`"):
         threshold = calibrated(gallery, people, far, extrapolate=True)
     for answer in (gallery.verify("alice", observed), gallery.identify(observed)):
         assert (answer.far, answer.extrapolated) == (threshold.far, True)
@@ -458,7 +458,7 @@ def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(galler
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00", "dora ", "\u00a0dora"])
 def test_invalid_names_are_refused(gallery, people, name):
-    with pytest.raises(ValueError, match="`person` is .* must be a name"):
+    with pytest.raises(ValueError, match=r"`person` is .* must (be a|not begin)"):
         gallery.enroll(name, people("dora"))
 
 
