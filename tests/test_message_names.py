@@ -9,13 +9,13 @@ import typer
 
 from keras_dml import _messages, cli
 from keras_dml._messages import Message
-from keras_dml.cli import _options, export, merge, rename, train
+from keras_dml.cli import _exports, _options, merge, rename, train
 from keras_dml.gallery.server import errors
 
 PACKAGE = pathlib.Path(__file__).parent.parent / "keras_dml"
 SPELLINGS = {  # of the commands that print the messages of a folder
-    "export": [export.NAMES],
-    "gallery": [_options.GALLERY_NAMES | export.NAMES],
+    "export": [_exports.NAMES],
+    "gallery": [_options.GALLERY_NAMES | _exports.NAMES],
     "recordings": [_options.READING_NAMES, _options.GALLERY_NAMES, train.NAMES],
     "training": [train.NAMES],
 }
@@ -102,7 +102,7 @@ def test_errors_spell_names_by_messages_only(folder):
 
 @pytest.mark.parametrize(
     "spelling",
-    [_options.GALLERY_NAMES, train.NAMES, export.NAMES, merge.NAMES_OF_OTHER, rename.NAMES],
+    [_options.GALLERY_NAMES, train.NAMES, _exports.NAMES, merge.NAMES_OF_OTHER, rename.NAMES],
 )
 def test_spelled_options_exist(spelling):
     commands = typer.main.get_command(cli.app).commands.values()

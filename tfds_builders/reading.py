@@ -26,11 +26,11 @@ import tensorflow_datasets as tfds
 
 import tfds_builders
 from tfds_builders.common import code
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import CODE
 from tfds_builders.common.checks import fingerprint, stamp
 from tfds_builders.common.disk import full_disk_reported, remove_empty
 from tfds_builders.common.places import data_folder, local
-from tfds_builders.common.source import Source
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"

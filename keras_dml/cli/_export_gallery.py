@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 
-from keras_dml.cli import _console, _options
+from keras_dml.cli import _console, _exports, _options
 
 SQLITE = b"SQLite format 3\0"  # first bytes of a SQLite file
 
@@ -46,14 +46,13 @@ def write(path, out, quantization, representative, access, *, far, as_json):
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _galleries
-    from keras_dml.cli.export import NAMES, read_recordings
 
     out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
-        _answers.spell_errors(_options.GALLERY_NAMES | NAMES),
+        _answers.spell_errors(_options.GALLERY_NAMES | _exports.NAMES),
     ):
-        recordings = None if representative is None else read_recordings(representative)
+        recordings = None if representative is None else _exports.read_recordings(representative)
         with _galleries.open_gallery(path, access=access) as gallery:
             with _console.stage(f"write {out} and compare its decisions with the gallery"):
                 result = galleries.export_tflite(

@@ -7,17 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keras_dml.cli import _completion, _options
-
-NAMES = {  # how this command spells arguments of `keras_dml.export` in messages
-    "representative": "--representative FILE.npz",
-    "quantization": "--quantization",
-    "quantization=None": "--quantization float32",
-    'quantization="dynamic"': "--quantization dynamic",
-    'quantization="float16"': "--quantization float16",
-    "distance": "`distance=` in Python",
-    "steps": "--steps",
-}
+from keras_dml.cli import _completion, _exports, _options
 
 
 class Format(enum.StrEnum):
@@ -178,9 +168,9 @@ def run(
     out = pathlib.Path(out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
-        _answers.spell_errors(NAMES),
+        _answers.spell_errors(_exports.NAMES),
     ):
-        recordings = None if representative is None else read_recordings(representative)
+        recordings = None if representative is None else _exports.read_recordings(representative)
         with _console.stage(f"load {name}"):
             from keras_dml import export, zoo
 
@@ -220,34 +210,6 @@ def _weights(quantization, default):
     if quantization is None:
         return default
     return None if quantization is Quantization.float32 else quantization.value
-
-
-def read_recordings(path):
-    """Reads the arrays of an `.npz` file, in the order of their names.
-
-    Raises:
-        ValueError: If the file is not an `.npz` file of numbers.
-        FileNotFoundError: If the file does not exist.
-    """
-    import numpy as np
-
-    from keras_dml import _arrays
-    from keras_dml.zoo import archive
-
-    with open(path, "rb") as file:
-        try:
-            names = archive.check(file)
-            if not names:
-                raise ValueError("the zip file is empty")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                return [_arrays.real(f"`{key}`", arrays[key]) for key in sorted(arrays)]
-        except Exception as error:  # damaged archives and arrays raise many types of errors
-            raise ValueError(
-                f"{path} is not an .npz file of recordings: {archive.first_line(error)} Write such "
-                "a file by numpy.savez(path, *recordings). A recording has the shape (time, "
-                "channels), and an image has the shape (height, width, channels)."
-            ) from error
 
 
 def _default_path(name, to):

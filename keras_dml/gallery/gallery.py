@@ -47,7 +47,6 @@ from keras_dml.gallery.enrollment import (
     rows_to_merge,
     warn_of_repeats,
 )
-from keras_dml.gallery.files import READING_OPTIONS, valid_options
 from keras_dml.gallery.listening import Listening, checked_window, common_windows
 from keras_dml.gallery.mean_template import MeanTemplate
 from keras_dml.gallery.model import GalleryModel
@@ -58,6 +57,7 @@ from keras_dml.gallery.names import (
     name_or_none,
     recording_id,
 )
+from keras_dml.gallery.reading_options import READING_OPTIONS, valid_options
 from keras_dml.gallery.records import Records
 from keras_dml.gallery.results import (
     Candidate,

@@ -20,8 +20,8 @@ from keras_dml.gallery.calibration import (
     not_calibrated,
     provisional_by_name,
 )
-from keras_dml.gallery.files import valid_options
 from keras_dml.gallery.names import checked_name
+from keras_dml.gallery.reading_options import valid_options
 from keras_dml.gallery.records import Records
 from keras_dml.gallery.results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery.tries import DEFAULT

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # help texts must not import NumPy
     from keras_dml._typing import Path
-    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._options import Options
     from keras_dml.recordings._recording import Signal
 
 PACKED = ".gz"  # suffix of text files that gzip compressed

@@ -11,7 +11,7 @@ from keras_dml.recordings import _bounds, _table
 from keras_dml.recordings._recording import Signal
 
 if TYPE_CHECKING:
-    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._options import Options
 
 LEAST_STEPS_PER_CHANNEL = 0.5  # an array with fewer steps is almost certainly transposed
 

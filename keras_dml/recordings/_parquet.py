@@ -18,7 +18,7 @@ import numpy as np
 from keras_dml.recordings import _bounds, _table, _times
 
 if TYPE_CHECKING:
-    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._options import Options
     from keras_dml.recordings._recording import Signal
 
 UNNAMED = re.compile(r"__index_level_[0-9]+__")  # pandas' name for an unnamed index

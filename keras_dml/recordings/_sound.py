@@ -16,7 +16,7 @@ from keras_dml.recordings import _bounds, _table, _times
 from keras_dml.recordings._recording import Signal
 
 if TYPE_CHECKING:
-    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._options import Options
 
 SOUND = "sound"  # name of the audio channel in voice models
 LOUDEST = 10.0  # largest allowed float, 20 dB above full scale, because mixed audio may exceed 1

@@ -18,7 +18,7 @@ from keras_dml.recordings import _bounds, _times
 from keras_dml.recordings._recording import Signal, check_range
 
 if TYPE_CHECKING:
-    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._options import Options
 
 COUNTERS = {
     *("count", "counter", "frame", "frames", "id", "idx", "index", "line", "no", "nr", "number"),

@@ -13,7 +13,7 @@ import numpy as np
 from keras_dml.recordings import _cells, _layout, _table, _times
 
 if TYPE_CHECKING:
-    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._options import Options
     from keras_dml.recordings._recording import Signal
 
 UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # name that pandas gives to a column without a name

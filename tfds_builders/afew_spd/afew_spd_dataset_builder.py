@@ -13,12 +13,12 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Contents, Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.common.spd import symmetric
 from tfds_builders.parsers import mat5
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import FormatError
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.parsers import wav
 
 log = logging.getLogger("tfds_builders")

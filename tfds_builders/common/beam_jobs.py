@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from etils import epath
 
 from tfds_builders.common import errors
-from tfds_builders.common.builder import EQUAL_KEYS, is_of_equal_keys
+from tfds_builders.common.equal_keys import EQUAL_KEYS, is_of_equal_keys
 from tfds_builders.common.errors import ArchiveError, FormatError, PipelineError
 from tfds_builders.common.repeats import Contents, Repeats
 

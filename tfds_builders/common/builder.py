@@ -8,7 +8,6 @@ import functools
 import importlib
 import os
 import pathlib
-import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -16,7 +15,9 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.features.feature import Documentation
 
 from tfds_builders.common import code, people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origins
+from tfds_builders.common.equal_keys import EQUAL_KEYS, is_of_equal_keys
 from tfds_builders.common.errors import MissingArchiveError
 from tfds_builders.common.find import Wanted, find, find_config
 from tfds_builders.common.license import License
@@ -27,14 +28,12 @@ from tfds_builders.common.places import is_address
 from tfds_builders.common.processes import in_processes
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Contents, Repeats
-from tfds_builders.common.source import Source
 
 T = TypeVar("T")
 Example = tuple[str, dict[str, Any]]  # key and features
 Read = Callable[[T, "Repeats | Contents | None"], Iterator[Example]]
 
 ARRAY_RECORD = "array_record"
-EQUAL_KEYS = "Two examples share the same hashed key! A builder must give each example its own key."
 CODE = "code"  # key of the metadata: digest of the code that made the data set
 _NO_FOLDER = "Manual directory"  # in TFDS's error for a manual folder that is missing or empty
 
@@ -352,15 +351,6 @@ def _one_by_one(
         yield from read(recording, repeats)
     if repeats is not None:
         repeats.report()
-
-
-def is_of_equal_keys(error: Exception) -> bool:
-    """Returns whether TFDS failed because two examples have equal keys.
-
-    TFDS imports TensorFlow to show the two examples. Without TensorFlow, TFDS raises an error about
-    the missing module, so this function searches the traceback.
-    """
-    return "_raise_error_for_duplicated_keys" in "".join(traceback.format_exception(error))
 
 
 def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:

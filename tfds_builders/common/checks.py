@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import logging
 
-from tfds_builders.common.source import Source
+from tfds_builders.common.archive import Source
 
 log = logging.getLogger("tfds_builders")
 

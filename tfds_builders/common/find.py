@@ -9,10 +9,9 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from tfds_builders.common.archive import open_source
+from tfds_builders.common.archive import Source, open_source
 from tfds_builders.common.errors import ArchiveError, MissingArchiveError
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.source import Source
 
 EXTENSIONS = (".zip", ".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
 _NAMES_SHOWN = 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import ArchiveError, FormatError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.source import Source
 from tfds_builders.parsers import asf
 
 ACTORS = ("bd", "bk", "dg", "mm", "tr")

@@ -14,10 +14,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.find import find_config
 from tfds_builders.common.repeats import Contents, Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.hdm05_mocap import packs
 from tfds_builders.hdm05_mocap.clips import (

@@ -14,10 +14,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.source import Source
 from tfds_builders.common.spd import symmetric
 from tfds_builders.parsers import mat5, npy
 

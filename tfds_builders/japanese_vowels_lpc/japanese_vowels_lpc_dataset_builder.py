@@ -10,12 +10,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.parsers import vowels
 
 _LIMITS = Limits(members=100, member_bytes=8 << 20, total_bytes=64 << 20)

@@ -13,12 +13,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Contents, Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.ltmm_gait.activity import minute_figures, most_active
 from tfds_builders.parsers import wfdb16

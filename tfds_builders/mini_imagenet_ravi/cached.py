@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import Example
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.parts import warn_of_part
-from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
 from tfds_builders.mini_imagenet_ravi.wanted import CACHE, GET
 from tfds_builders.parsers import image, image_cache

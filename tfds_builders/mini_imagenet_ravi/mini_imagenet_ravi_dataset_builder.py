@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find
-from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi import cached
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
 from tfds_builders.mini_imagenet_ravi.wanted import GET, IMAGES, LISTS, PICKLES

@@ -4,7 +4,7 @@ archive.
 
 from __future__ import annotations
 
-from tfds_builders.common.source import Source
+from tfds_builders.common.archive import Source
 
 NAME = "data_subjects_info.csv"
 

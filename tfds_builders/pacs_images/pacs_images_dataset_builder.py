@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, FormatError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import image as images
 from tfds_builders.parsers import lists

@@ -11,11 +11,11 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 
 FRACTIONS = {"train": 2 / 3, "validation": 1 / 6, "test": 1 / 6}

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
-from tfds_builders.common.source import Source
 from tfds_builders.parsers import smni
 
 log = logging.getLogger("tfds_builders")

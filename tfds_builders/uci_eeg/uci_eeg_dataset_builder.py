@@ -16,11 +16,11 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find, find_config
 from tfds_builders.common.repeats import Contents, Repeats
-from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import smni

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import MissingArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.source import Source
 from tfds_builders.parsers import speakers, trials
 
 TRIALS = {  # config: file, and number of trials in the official list

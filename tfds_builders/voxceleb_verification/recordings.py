@@ -10,10 +10,10 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
+from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import ArchiveError, MissingArchiveError, quoted
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.source import Source
 from tfds_builders.voxceleb_verification.lists import GET
 
 _MEMBER = re.compile(r"(?:.*/)?(id\d{5})/([\w\-]{11})/(\d{5})\.wav", re.ASCII)

@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
+from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
-from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers.speakers import GENDERS, Speaker
 from tfds_builders.parsers.trials import speaker_of
