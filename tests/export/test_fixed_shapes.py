@@ -249,7 +249,7 @@ def test_layers_that_drop_masks_are_named_and_the_old_file_stays(tmp_path):
     centered = keras.Model(signal, layers.QuantileLayer(3)(x))
     old = tmp_path / "model.tflite"
     old.write_bytes(b"what was there")
-    for model, names in ((stock, "conv1d, conv1d_1"), (centered, "mean, subtract")):
+    for model, names in ((stock, r"conv1d\w*, conv1d\w*"), (centered, r"mean\w*, subtract\w*")):
         with pytest.raises(parity.ParityError, match=rf"`steps` is 64.*drop masks: {names}\."):
             export.tflite(model, old, steps=STEPS)
     assert old.read_bytes() == b"what was there" and len(list(tmp_path.iterdir())) == 1

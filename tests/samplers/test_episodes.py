@@ -163,7 +163,10 @@ def test_a_fraction_of_episodes_draws_from_all_groups():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"groups": np.arange(60) % 2}, r"one group per class\. Class 0 has examples in \[0, 1\]"),
+        (
+            {"groups": np.arange(60) % 2},
+            r"one group per class\. Class 0 has examples in the groups \[0, 1\]",
+        ),
         ({"groups": GROUPS[1:]}, "groups"),
         ({"mixed": 1.5}, "`mixed` must be a fraction"),
         ({"mixed": "half"}, "`mixed` must be a fraction"),
