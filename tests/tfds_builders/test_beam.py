@@ -215,7 +215,7 @@ def test_the_command_prepares_on_beam_and_tells_a_broken_recording_last(tmp_path
     result = run(*arguments, samples.write(tmp_path / "broken", broken))
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1].startswith(
-        "Error: ltmm_gait: LabWalks/co030_base.dat: 1 bytes, "
+        "Error: ltmm_gait: LabWalks/co030_base.dat: the file has 1 bytes, "
     )
     result = run(*arguments, samples.write(tmp_path / "manual", LTMM))
     assert result.exit_code == 0, result.output
