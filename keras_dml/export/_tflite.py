@@ -52,9 +52,9 @@ def tflite(
     signal has exactly `steps` time steps, and with `gallery`, n is exactly `gallery`. Some runtimes
     need these fixed shapes, such as LiteRT in a browser and accelerators. A file with `steps` takes
     every recording of at most `steps` time steps. Fill the rest of the signal with any values. The
-    file masks them, so its embeddings are those of a file without `steps`, except for rounding.
-    Fill the rest of a gallery with copies of a row, and ignore their distances. A row of zeros is
-    not an embedding.
+    file masks these values, so its embeddings equal the embeddings of a file without `steps`,
+    except for rounding. Fill the rest of a gallery with copies of a row, and ignore their
+    distances. A row of zeros is not an embedding.
 
     The embedding is NaN if `length` is outside the contract or longer than the signal, or if the
     input holds NaN or infinity within the first `length` steps. The distance is NaN if an embedding

@@ -183,11 +183,11 @@ def _each_embedding(signature, second):
 
     def task(interpreter, request):
         runner = interpreter.get_signature_runner(signature)
-        others = request["others"]
-        count, size = len(others), _shape(runner, second)[0]
+        rows = request["others"]
+        count, size = len(rows), _shape(runner, second)[0]
         if size > 0:
-            others = np.concatenate([others, np.repeat(others[-1:], -count % size, axis=0)])
-        parts = np.split(others, len(others) // size) if size > 0 else [others]
+            rows = np.concatenate([rows, np.repeat(rows[-1:], -count % size, axis=0)])
+        parts = np.split(rows, len(rows) // size) if size > 0 else [rows]
         return np.stack(
             [
                 np.concatenate([_output(runner(embedding=z[None], **{second: x})) for x in parts])

@@ -442,18 +442,19 @@ def embedding_pairs(
             the output has shape `(m,)`.
     """
     tf = tensorflow()
-    rows, others = sizes
+    query_rows, gallery_rows = sizes
 
     def compared(embedding, gallery):
-        if rows is not None:
-            embedding = tf.reshape(embedding, (rows, *shape))
-            gallery = tf.reshape(gallery, (others or tf.shape(gallery)[0], *shape))
+        if query_rows is not None:
+            embedding = tf.reshape(embedding, (query_rows, *shape))
+            gallery = tf.reshape(gallery, (gallery_rows or tf.shape(gallery)[0], *shape))
         valid = [_all_of_row(_finite(x)) for x in (embedding, gallery)]
         x, y = _zero_unless(valid[0], embedding), _zero_unless(valid[1], gallery)
         outputs = _nan_unless(tf.logical_and(valid[0][:, None], valid[1][None]), compute(x, y))
-        return {name: value if rows is None else value[0] for name, value in outputs.items()}
+        is_batch = query_rows is None
+        return {name: value if is_batch else value[0] for name, value in outputs.items()}
 
-    ranks = (None, *shape) if rows is None else [None] * (1 + len(shape))
+    ranks = (None, *shape) if query_rows is None else [None] * (1 + len(shape))
     specs = [tf.TensorSpec(ranks, tf.float32, name) for name in ("embedding", second)]
     return function(compared, specs)
 

@@ -296,7 +296,8 @@ def _range_of_folds(row):
 
 
 def thresholds(card: dict[str, Any]) -> str:
-    """Returns the sections about a card's thresholds, or an empty string if there are none."""
+    """Returns the sections about a card's thresholds. The text is empty for a card without
+    thresholds."""
     device = card.get("device_thresholds", [])
     sections = []
     if card["thresholds"]:

@@ -26,8 +26,8 @@ class FormatError(ValueError):
         name: Name of the file in its archive.
         location: Place of the error in the file, such as `"line 41"`, `"key Age"` or `"byte 12"`.
             The location is `""` if the error concerns the whole file.
-        found: What is wrong, as a clause such as `"the file has no samples"`, or the invalid data.
-            Pass data from the file through `quoted`.
+        found: Fault, as a clause such as `"the file has no samples"`, or the invalid data. Pass
+            data from the file through `quoted`.
         expected: Description of the expected value.
         fix: Advice for the user.
     """
