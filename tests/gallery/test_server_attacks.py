@@ -421,7 +421,8 @@ def test_a_server_starts_a_process_before_the_first_request(tmp_path, monkeypatc
     program(monkeypatch, f"""echo start >> {starts}; echo '"ready"'; {loop}""")
     with TestClient(stub_server.application(monkeypatch), base_url=HERE) as client:
         end = time.monotonic() + 60
-        while not starts.exists() and time.monotonic() < end:
+        # the shell creates the file before it writes
+        while not (starts.exists() and starts.stat().st_size) and time.monotonic() < end:
             time.sleep(0.05)
         assert starts.read_text() == "start\n"
         assert client.post("/people/alice/verify", files=sent()).json()["error"] == "too short"
