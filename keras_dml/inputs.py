@@ -1,23 +1,32 @@
 """Checks the inputs of a model and stacks them to batches. There are three kinds of inputs:
 recordings (`Signals`), symmetric matrices (`Matrices`) and images (`Images`).
+
+The three classes need only NumPy. `from_model` creates an object for a Keras model and imports
+Keras.
 """
 
+from __future__ import annotations
+
 import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._backend import keras
 from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.contract import Contract
 from keras_dml.images import check_images
+
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
 
 ASYMMETRY = 1e-3  # fraction of the largest entry; a larger asymmetry is not rounding
 
 _DECLARED = weakref.WeakKeyDictionary()  # contracts of models without a layer `InputContract`
 
 
-def from_model(model: keras.Model) -> "Signals | Matrices | Images":
+def from_model(model: keras.Model) -> Signals | Matrices | Images:
     """Returns an object that checks and batches the inputs of a model.
 
     Args:
@@ -34,16 +43,25 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
     """
     model = encoder(model)
     shape = _input_shape(model)
-    if len(shape) == 3:
-        return Images(model)
-    if len(shape) != 2:
+    if len(shape) not in (2, 3):
         raise ValueError(
             f"The model {model.name!r} takes arrays of shape (batch, "
             f"{', '.join(map(str, shape))}). Expected a model of recordings, shape (batch, time, "
             "channels), of matrices, shape (batch, n, n), or of images, shape (batch, height, "
             "width, channels)."
         )
-    return Matrices(model) if _begins_with_matrices(model) else Signals(model)
+    layers = model._flatten_layers()
+    contracts = (getattr(layer, "contract", None) for layer in layers)
+    contracts = (contract for contract in contracts if isinstance(contract, Contract))
+    values = {
+        "contract": next(contracts, _DECLARED.get(model)),
+        "ignores_zeros": any(getattr(layer, "ignores_zeros", False) for layer in layers),
+        "rates_hz": [layer.rate_hz for layer in layers if hasattr(layer, "rate_hz")],
+        "model": model,
+    }
+    if len(shape) == 3:
+        return Images(shape, **values)
+    return (Matrices if _begins_with_matrices(model) else Signals)(shape, **values)
 
 
 def encoder(model: keras.Model) -> keras.Model:
@@ -67,30 +85,39 @@ def declare(model: keras.Model, contract: Contract) -> None:
 class _Input:
     """Base class of objects that check and batch inputs.
 
-    Attributes:
-        model: Model that takes the inputs.
+    Args:
         shape: Shape of one input. An entry None stands for any size.
-        name: Name of one input in error messages.
-        axes: Text for the shape of one input in error messages.
-        arguments: Names of the arguments that exported functions take for a batch.
         contract: `keras_dml.contract.Contract`, or None if neither a layer nor a card has a
             contract.
         ignores_zeros: Whether a layer removes zeros, so that padding does not change embeddings.
+        rates_hz: Sampling rates that layers of the model store, in time steps per second. They are
+            used if the contract has no rate.
+        model: `keras.Model` that takes the inputs, or None if the inputs are for an exported file.
+
+    Attributes:
+        name: Name of one input in error messages.
+        axes: Text for the shape of one input in error messages.
+        arguments: Names of the arguments that exported functions take for a batch.
     """
 
     name: str | None = None
     axes: str | None = None
     arguments: tuple[str, ...] = ()
 
-    def __init__(self, model: keras.Model) -> None:
+    def __init__(
+        self,
+        shape: tuple[int | None, ...],
+        contract: Contract | None = None,
+        *,
+        ignores_zeros: bool = False,
+        rates_hz: Iterable[float] = (),
+        model: keras.Model | None = None,
+    ) -> None:
+        self.shape: tuple[int | None, ...] = tuple(shape)
+        self.contract: Contract | None = contract
+        self.ignores_zeros: bool = ignores_zeros
         self.model = model
-        self.shape: tuple[int | None, ...] = tuple(model.inputs[0].shape[1:])
-        carried = (getattr(layer, "contract", None) for layer in model._flatten_layers())
-        carried = (contract for contract in carried if isinstance(contract, Contract))
-        self.contract: Contract | None = next(carried, _DECLARED.get(model))
-        self.ignores_zeros: bool = any(
-            getattr(layer, "ignores_zeros", False) for layer in model._flatten_layers()
-        )
+        self._rates_hz = set(rates_hz)
 
     def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:
         """Checks inputs of the model, and converts them to float32 arrays.
@@ -124,17 +151,14 @@ class _Input:
         if self.contract is not None and self.contract.rate_hz is not None:
             self.contract.check_rate(rate_hz)
             return
-        rates = {
-            layer.rate_hz for layer in self.model._flatten_layers() if hasattr(layer, "rate_hz")
-        }
-        if not rates:
+        if not self._rates_hz:
             raise ValueError(
                 f"Received rate_hz={rate_hz!r}, but this model has no layer that stores its rate "
                 "(`InputContract` or `LogMel`). See the model's card for the rate, and leave "
                 "`rate_hz` out."
             )
-        if rates != {rate_hz}:
-            expected = " and ".join(f"{rate:g}" for rate in sorted(rates))
+        if self._rates_hz != {rate_hz}:
+            expected = " and ".join(f"{rate:g}" for rate in sorted(self._rates_hz))
             raise ValueError(
                 f"The model takes audio of {expected} Hz. Received rate_hz={rate_hz!r}. Resample "
                 "the recordings, for example by `scipy.signal.resample_poly`."
@@ -278,6 +302,8 @@ class Images(_Input):
 
 
 def _input_shape(model):
+    from keras_dml._backend import keras
+
     if not isinstance(model, keras.Model):
         raise TypeError(
             "`model` must be a keras.Model, or the name or path of a saved model. Received "
@@ -298,15 +324,17 @@ def _input_shape(model):
 
 
 def _begins_with_matrices(model):
+    from keras_dml._backend import keras
+
     layer = model
     while isinstance(layer, keras.Model):
-        inner = (x for x in layer.layers if not _only_passes(x))
+        inner = (
+            x
+            for x in layer.layers
+            if not isinstance(x, keras.layers.InputLayer) and not hasattr(x, "contract")
+        )
         layer = next(inner, None)
     return getattr(layer, "takes_matrices", False)
-
-
-def _only_passes(layer):
-    return isinstance(layer, keras.layers.InputLayer) or hasattr(layer, "contract")
 
 
 def _as_list(recordings):

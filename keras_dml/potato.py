@@ -5,20 +5,19 @@ The detector uses NumPy in float64. `keras_dml.export.potato` writes a fitted po
 SavedModel.
 """
 
-import json
-import numbers
-import zipfile
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from keras_dml import fitted_potato
 from keras_dml._arrays import real
 from keras_dml._files import staged
 from keras_dml._typing import ArrayLike, Path
+from keras_dml.fitted_potato import FittedPotato
+from keras_dml.geometry.potato_scores import MIN_DISTANCE_FLOAT64, MIN_SAMPLES, Statistics
 from keras_dml.geometry.spd import potato as geometry
-from keras_dml.geometry.spd.potato import Statistics
 from keras_dml.geometry.weights import normalized
 
 MAX_ITERATIONS = 100  # each iteration of `fit` drops at least one artifact
@@ -69,7 +68,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         stddev_: Standard deviation of the logarithms of distances (log sigma in Kim2020). With the
             scale `"arithmetic"`, `stddev_` is the standard deviation of the distances.
         count_: Number of matrices from which the statistics were computed.
-        statistics_: `geometry.spd.potato.Statistics` with the values of `center_`, `mean_`,
+        statistics_: `geometry.potato_scores.Statistics` with the values of `center_`, `mean_`,
             `stddev_` and `count_`.
         clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`. `save` does not
             write `clean_`.
@@ -123,20 +122,22 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
                 not positive definite.
             TypeError: If an argument is masked or holds values other than real numbers.
         """
-        self._check_parameters()
+        fitted_potato.check_settings(self.threshold, self.update_rate, self.scale)
         X = real("`X`", X, np.float64)
         clean = _clean_mask(y, len(X))
         weights = normalized(sample_weight, len(X), "matrices") if len(X) else np.ones(0)
         for _ in range(MAX_ITERATIONS):
             statistics = geometry.calibrate(
-                X[clean], self.scale, weights[clean], geometry.MIN_DISTANCE_FLOAT64
+                X[clean], self.scale, weights[clean], MIN_DISTANCE_FLOAT64
             )
             accepted = clean.copy()
-            accepted[clean] = self._scores(statistics, X[clean]) < self.threshold
+            accepted[clean] = (
+                fitted_potato.scores(statistics, X[clean], self.scale) < self.threshold
+            )
             if (accepted == clean).all():
                 break
             clean = accepted
-            if clean.sum() < geometry.MIN_SAMPLES:
+            if clean.sum() < MIN_SAMPLES:
                 raise ValueError(
                     f"threshold={self.threshold} rejects all except {clean.sum()} of {len(X)} "
                     "matrices. Choose a higher threshold, or check whether most windows are clean."
@@ -213,7 +214,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
                 `n_features_in_`.
         """
         X = self._checked_matrices(X)
-        return self._scores(self.statistics_, X)
+        return fitted_potato.scores(self.statistics_, X, self.scale)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Returns the z-scores of `transform` with the opposite sign, shape `(count,)`. As in
@@ -249,9 +250,9 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             ValueError: If the potato is not fitted, or if `path` exists and is not a regular file.
             OSError: If the folder does not exist or cannot be written to.
         """
-        arrays = self.statistics_._asdict()
+        fitted = FittedPotato(self.statistics_, **self.get_params())
         with staged(path) as candidate, candidate.open("wb") as file:
-            np.savez(file, settings=json.dumps(self.get_params()), **arrays)
+            fitted.write(file)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -266,18 +267,9 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             FileNotFoundError: If the file does not exist.
             ValueError: If the file is damaged, or was not written by `save`.
         """
-        with open(path, "rb") as stream:
-            try:
-                with np.load(stream, allow_pickle=False) as archive:
-                    _check_uncompressed(archive.zip)
-                    potato = cls(**json.loads(str(archive["settings"])))
-                    potato._check_parameters()
-                    potato._set_statistics(_read_statistics(archive))
-            except Exception as error:  # damage may raise any error of zip, zlib, JSON and NumPy
-                raise ValueError(
-                    f"{path} is not a file of a `Potato`, or it is damaged "
-                    f"({str(error) or repr(error)}). Give a file that `Potato.save` wrote."
-                ) from error
+        fitted = FittedPotato.load(path)
+        potato = cls(fitted.threshold, update_rate=fitted.update_rate, scale=fitted.scale)
+        potato._set_statistics(fitted.statistics)
         return potato
 
     def __sklearn_tags__(self) -> Any:
@@ -304,37 +296,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         self.count_: int = int(statistics.count)
         self.n_features_in_: int = len(self.center_)
 
-    def _scores(self, statistics, X):
-        distances = geometry.distances(statistics.center, X)
-        values = geometry.SCALES[self.scale](distances, geometry.MIN_DISTANCE_FLOAT64)
-        return geometry.z_score(
-            values,
-            statistics.mean,
-            statistics.stddev,
-            geometry.MIN_STDDEV_FLOAT64[self.scale],
-        )
-
     def _checked_matrices(self, X):
-        n = len(self.statistics_.center)
-        X = real("`X`", X, np.float64)
-        if X.ndim != 3 or X.shape[1:] != (n, n):
-            raise ValueError(
-                f"This potato was fitted to matrices of shape ({n}, {n}), so it needs an array of "
-                f"shape (count, {n}, {n}). Received shape {X.shape}."
-            )
-        return X
-
-    def _check_parameters(self):
-        if not isinstance(self.threshold, numbers.Real) or not abs(self.threshold) < np.inf:
-            raise ValueError(
-                "`threshold` must be a number of standard deviations, such as 3. Received "
-                f"threshold={self.threshold!r}."
-            )
-        if self.scale not in tuple(geometry.SCALES):
-            raise ValueError(
-                f"`scale` must be one of {tuple(geometry.SCALES)}. Received scale={self.scale!r}."
-            )
-        geometry.check_update_rate(self.update_rate)
+        return fitted_potato.checked_matrices(X, len(self.statistics_.center))
 
 
 def _clean_mask(y, count):
@@ -349,32 +312,3 @@ def _clean_mask(y, count):
             "y=None if no artifact is known."
         )
     return y == 1
-
-
-def _check_uncompressed(archive):
-    """Raises an error if an archive has compressed members, because their size may exceed the size
-    of the archive."""
-    for member in archive.infolist():
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(
-                f"the member {member.filename} of the file is compressed, but its size must be "
-                "known without decompression"
-            )
-
-
-def _read_statistics(archive):
-    """Reads the statistics of a potato from an archive and checks them."""
-    center, *values = (real(name, archive[name]) for name in Statistics._fields)
-    mean, stddev, count = (value.item() for value in values)
-    if not (np.isfinite(center).all() and np.isfinite([mean, stddev]).all()):
-        raise ValueError("the statistics in the file hold NaN or infinity")
-    if not (stddev >= 0 and count >= geometry.MIN_SAMPLES):
-        raise ValueError(
-            f"the file states a standard deviation of {stddev} from {count} matrices, but the "
-            "standard deviation must be at least 0 and the number of matrices at least "
-            f"{geometry.MIN_SAMPLES}"
-        )
-    if not np.array_equal(center, center.T):
-        raise ValueError("the center in the file is not a symmetric matrix")
-    np.linalg.cholesky(center)  # raises an error unless the center is positive definite
-    return Statistics(center, mean, stddev, count)

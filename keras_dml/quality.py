@@ -4,23 +4,28 @@ detector).
 If the model computes covariances, the potato checks the covariances of recordings. A gate combines
 the statistics and the potato for one model. `gate_of` returns the gate of a model that was trained
 by `keras_dml.training.train` or by a recipe of the zoo.
+
+The checks need only NumPy. `gate_of` and `covariances_of` import Keras.
 """
+
+from __future__ import annotations
 
 import dataclasses
 import hashlib
 import pathlib
 import warnings
-from typing import Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from keras_dml import inference, inputs
 from keras_dml._arrays import real
-from keras_dml._backend import keras
 from keras_dml._typing import ArrayLike, Recordings
-from keras_dml.layers import Covariance
-from keras_dml.potato import Potato
-from keras_dml.zoo import reading
+from keras_dml.fitted_potato import FittedPotato
+
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
+    from keras_dml.potato import Potato
 
 CARD_KEY, FILE = "quality", "potato.npz"
 # The limits below are based on 4,700 recordings of walks, EEG trials and vowels. In these
@@ -205,16 +210,22 @@ class Gate:
     """Quality gate, which rejects recordings that are unlike the training recordings of a model.
 
     Args:
-        model: A `keras.Model` that takes recordings.
         usual: `Usual` properties of recordings for the model.
-        potato: A `Potato` that was fitted to outputs of the model's first layer `Covariance`. None
-            if the gate checks no covariances.
+        potato: A potato that was fitted to outputs of the model's first layer `Covariance`. None if
+            the gate checks no covariances.
+        covariances: Function that computes the outputs of the layer `Covariance`, shape
+            `(recordings, n, n)`, from a list of recordings. None if the gate checks no covariances.
     """
 
-    def __init__(self, model: keras.Model, usual: Usual, potato: Potato | None = None):
+    def __init__(
+        self,
+        usual: Usual,
+        potato: FittedPotato | Potato | None = None,
+        covariances: Callable[[Recordings], np.ndarray] | None = None,
+    ):
         self.usual: Usual = usual
-        self.potato: Potato | None = potato
-        self._covariances = None if potato is None else covariances_of(model)
+        self.potato = potato
+        self._covariances = covariances
 
     def refused(self, recordings: Recordings) -> dict[int, str]:
         """Returns a dictionary from the index of each rejected recording to the reason.
@@ -227,11 +238,7 @@ class Gate:
         passed = [i for i in range(len(recordings)) if i not in reasons]
         if self.potato is None or not passed:
             return reasons
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # `embed` would warn of magnitudes
-            matrices = inference.embed(
-                self._covariances, [recordings[i] for i in passed], progress=False
-            )
+        matrices = self._covariances([recordings[i] for i in passed])
         scores = self.potato.transform(matrices)
         return reasons | {
             i: self._unlike(matrix, score)
@@ -304,6 +311,10 @@ def covariances_of(model: keras.Model) -> keras.Model | None:
     Args:
         model: A functional or sequential `keras.Model`.
     """
+    from keras_dml import inputs
+    from keras_dml._backend import keras
+    from keras_dml.layers import Covariance
+
     layers = inputs.encoder(model).layers
     first = next((layer for layer in layers if isinstance(layer, Covariance)), None)
     return None if first is None else keras.Model(model.inputs[0], first.output)
@@ -323,6 +334,8 @@ def gate_of(model: keras.Model) -> Gate | None:
         ValueError: If the potato's file is damaged, or if its SHA-256 differs from the SHA-256 in
             the card.
     """
+    from keras_dml.zoo import reading
+
     card = reading.card_of(model)
     entry = (card or {}).get(CARD_KEY)
     if not entry:
@@ -337,7 +350,7 @@ def gate_of(model: keras.Model) -> Gate | None:
         entry.get("crest_db"),
     )
     if "sha256" not in entry:
-        return Gate(model, usual)
+        return Gate(usual)
     path = reading.folder_of(model) / FILE
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     if sha256 != entry["sha256"]:
@@ -345,7 +358,19 @@ def gate_of(model: keras.Model) -> Gate | None:
             f"{path} has the SHA-256 {sha256}, but the card in its folder contains another "
             "SHA-256. Copy the folder of the model again, or train the model again."
         )
-    return Gate(model, usual, Potato.load(path))
+    return Gate(usual, FittedPotato.load(path), _by_keras(covariances_of(model)))
+
+
+def _by_keras(covariances):
+    """Returns a function that computes the outputs of a Keras model for a list of recordings."""
+    from keras_dml import inference
+
+    def compute(recordings):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # `embed` would warn of magnitudes
+            return inference.embed(covariances, recordings, progress=False)
+
+    return compute
 
 
 def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str, Any]:

@@ -64,11 +64,12 @@ WARM = {
 # names such as `mean` are ignored, because they occur in any test.
 TESTS = {
     "geometry/chunks": "geometry/test_similarity geometry/quantile/test_wasserstein",
+    "geometry/namespaces": "geometry/spd/test_potato geometry/spd/test_mean",
     "geometry/numerics": "geometry/test_numerics geometry/spd/test_distance",
+    "geometry/potato_scores": "geometry/spd/test_potato test_potato",
     "geometry/quantile/order": "geometry/quantile/test_function",
     "geometry/quantile/pairwise": "geometry/quantile/test_wasserstein",
     "geometry/spd/divided_differences": "geometry/spd/test_functions",
-    "geometry/spd/namespaces": "geometry/spd/test_potato geometry/spd/test_mean",
     "geometry/spd/pairs": "geometry/spd/test_distance geometry/spd/test_difference",
     "geometry/spd/sign_polynomials": "geometry/spd/test_polynomial",
     "geometry/spd/tangent": "layers/test_tangent_map",

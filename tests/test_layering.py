@@ -11,8 +11,8 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import itself and units in earlier rows, but not another unit in the same row.
 ROWS = [
-    ["contract", "geometry", "images", "labels", "recordings"],
-    ["distances"],
+    ["contract", "embeddings", "geometry", "images", "labels", "recordings"],
+    ["distances", "fitted_potato"],
     ["inputs"],
     ["layers"],
     ["losses"],

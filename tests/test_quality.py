@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_dml import quality
+from keras_dml import inference, quality
 from keras_dml._backend import keras
 from keras_dml.layers import Covariance, LogEig, TangentVector
 from keras_dml.potato import Potato
@@ -234,7 +234,8 @@ def gate(model):
     recordings = [smooth(seed) for seed in range(30)]
     matrices = np.stack([np.cov(x, rowvar=False) for x in recordings])
     usual = Usual(CHANNELS).measured(recordings)
-    return Gate(model, usual, Potato(4.0).fit(matrices))
+    covariances = quality.covariances_of(model)
+    return Gate(usual, Potato(4.0).fit(matrices), lambda x: inference.embed(covariances, x))
 
 
 def test_a_loose_sensor_is_refused_by_the_potato_with_the_channel(gate):
@@ -247,8 +248,8 @@ def test_a_loose_sensor_is_refused_by_the_potato_with_the_channel(gate):
     assert "flat" in actual[2]
 
 
-def test_without_a_potato_only_plain_checks_are_made(model, gate):
-    assert Gate(model, gate.usual).refused([smooth(40)]) == {}
+def test_without_a_potato_only_plain_checks_are_made(gate):
+    assert Gate(gate.usual).refused([smooth(40)]) == {}
     assert quality.covariances_of(keras.Sequential([keras.Input((3, 3)), TangentVector()])) is None
 
 

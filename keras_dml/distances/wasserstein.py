@@ -10,11 +10,11 @@ from keras_dml._backend.values import concrete
 from keras_dml._typing import Tensor
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
+from keras_dml.embeddings import SAME_KNOTS, check_knots
 from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.quantile import plan, wasserstein
 
 __all__ = ["Wasserstein"]
-SAME_KNOTS = 1e-3  # largest allowed difference; float16 files round knots by up to 5e-4
 
 
 @register("wasserstein")
@@ -56,23 +56,7 @@ class Wasserstein(Distance):
         return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
 
     def check(self, name: str, embeddings: np.ndarray, owner: keras.Model | None = None) -> None:
-        knots = embeddings[:, -1].astype(np.float64)
-        falling = (np.diff(knots, axis=1) <= 0).any(axis=1)
-        if falling.any():
-            raise ValueError(
-                f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}. The "
-                "last row of a quantile embedding holds the knots, which must ascend from 0 to 1. "
-                "Pass embeddings that `keras_dml.embed` returned."
-            )
-        expected = _knots_of(owner)
-        if expected is not None and len(knots):
-            errors = np.abs(knots - expected).max(axis=1)
-            if errors.max() > SAME_KNOTS:
-                raise ValueError(
-                    f"`{name}` holds an embedding from another model in row {errors.argmax()}. Its "
-                    f"knots differ from the knots of {owner.name!r}. Compute all embeddings with "
-                    "one model."
-                )
+        check_knots(name, embeddings, _knots_of(owner), getattr(owner, "name", None))
 
     def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
         error = np.abs(embeddings[:, -1] - expected[:, -1]).max()

@@ -23,9 +23,9 @@ Symmetric positive definite (SPD) matrices (`spd` also exports the functions of 
 - `spd.vectors`: conversion of symmetric matrices to vectors that keeps inner products
 - `spd.tangent`: compiled functions that map matrices, take logarithms and return vectors
 - `spd.stiefel`: orthonormal frames from polar factors or QR decompositions
-- `spd.potato`: z-scores of the Riemannian potato
+- `spd.potato`: statistics of the Riemannian potato, and their updates
+- `potato_scores`: z-scores of the Riemannian potato, also with NumPy alone
 - `spd.matrices`, `spd.pairs`: checks and eigendecompositions of matrices and of matrix pairs
-- `spd.namespaces`: functions with the same names for tensors and for NumPy arrays
 
 Vectors and signals:
 
@@ -37,7 +37,8 @@ Vectors and signals:
 - `signals.spectrum`: power spectra
 
 All folders use `numerics` (safe arithmetic and dtypes), `chunks` (computation in blocks that limit
-memory) and `weights` (checked weights of means).
+memory), `weights` (checked weights of means) and `namespaces` (functions with the same names for
+tensors and for NumPy arrays).
 
 A module is imported when it is first used.
 """

@@ -1,5 +1,7 @@
 from . import chunks as chunks
+from . import namespaces as namespaces
 from . import numerics as numerics
+from . import potato_scores as potato_scores
 from . import prototypes as prototypes
 from . import quantile as quantile
 from . import signals as signals
@@ -11,7 +13,9 @@ from .quantile import wasserstein as wasserstein
 
 __all__ = [
     "chunks",
+    "namespaces",
     "numerics",
+    "potato_scores",
     "prototypes",
     "quantile",
     "signals",

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from keras_dml import distances
+from keras_dml import distances, embeddings, inputs
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._typing import ArrayLike, Path
@@ -38,14 +38,15 @@ def distance(
         ValueError: If the model does not define a distance. If the embeddings are not finite, or do
             not have the shape of the model's embeddings.
     """
-    embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
-    for name, array in embeddings.items():
-        _check_finite(name, array)
+    arrays = {"x": real("`x`", x), "y": real("`y`", y)}
+    for name, array in arrays.items():
+        embeddings.check_finite(name, array)
     model = reading.loaded(model)
     if isinstance(model, keras.Model):
         metric = head_distance(model)
-        for name, array in embeddings.items():
-            _check_shape(name, array, model)
+        shape = tuple(inputs.encoder(model).output_shape[1:])
+        for name, array in arrays.items():
+            embeddings.check_shape(name, array, shape, model.name)
             metric.check(name, array, model)
     elif callable(model):
         metric = distances.get(model)
@@ -54,7 +55,7 @@ def distance(
             "`model` must be a keras.Model, the name or path of a saved model, or a distance such "
             f"as `keras_dml.distances.Cosine()`. Received {type(model).__name__}."
         )
-    return _matrix(metric, *embeddings.values(), max_bytes)
+    return _matrix(metric, *arrays.values(), max_bytes)
 
 
 def head_distance(model: keras.Model) -> distances.Distance:
@@ -97,26 +98,3 @@ def _matrix(metric, x, y, max_bytes):
                 matrix = np.empty((len(x), len(y)), block.dtype)
             matrix[i : i + rows, j : j + columns] = block
     return np.zeros((len(x), len(y)), x.dtype) if matrix is None else matrix
-
-
-def _check_finite(name, embeddings):
-    finite = np.isfinite(embeddings)
-    if not finite.all():
-        index = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(
-            f"`{name}` holds NaN or infinity, first at {index}. Leave out these embeddings, and "
-            "check the recordings from which they were computed."
-        )
-
-
-def _check_shape(name, embeddings, model):
-    expected = tuple(getattr(model, "encoder", model).output_shape[1:])
-    shape = embeddings.shape[1:]
-    fits = len(shape) == len(expected) and all(
-        size in (None, received) for received, size in zip(shape, expected, strict=True)
-    )
-    if not fits:
-        raise ValueError(
-            f"`{name}` must hold embeddings of {model.name!r}, shape (count, "
-            f"{', '.join(map(str, expected))}). Received shape {embeddings.shape}."
-        )

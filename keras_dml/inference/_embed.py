@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml import inputs
+from keras_dml import embeddings, inputs
 from keras_dml import progress as bars
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
@@ -69,27 +69,14 @@ def embed(
     if rate_hz is not None:
         kind.check_rate(rate_hz)
     arrays = kind.read(recordings)
-    embeddings = None
+    result = None
     batches, is_padded = _batches.batches(kind, arrays, batch_size)
     for rows in bars.track(batches, "embedding") if progress else batches:
         signals = [arrays[row] for row in rows]
         batch = _batches.padded(kind, signals) if is_padded else (np.stack(signals),)
         z = _batches.embeddings(kind.model, *batch)
-        _check_finite(z, rows, signals)
-        if embeddings is None:
-            embeddings = np.empty((len(arrays), *z.shape[1:]), z.dtype)
-        embeddings[rows] = z
-    return embeddings
-
-
-def _check_finite(embeddings, rows, signals):
-    finite = np.isfinite(embeddings).reshape(len(embeddings), -1).all(axis=1)
-    if not finite.all():
-        first = np.flatnonzero(~finite)[np.argmin(rows[~finite])]
-        signal = signals[first]
-        raise ValueError(
-            f"The embedding of recording {rows[first]} is not finite, although the recording is "
-            f"finite. The recording has shape {signal.shape} and values from {signal.min():.3g} to "
-            f"{signal.max():.3g}. It may be too short for the model or in a wrong unit. The model "
-            "card lists the allowed lengths and units."
-        )
+        embeddings.check_embedded(z, rows, signals)
+        if result is None:
+            result = np.empty((len(arrays), *z.shape[1:]), z.dtype)
+        result[rows] = z
+    return result

@@ -10,6 +10,7 @@ from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
 from keras_dml._typing import ArrayLike, Tensor
+from keras_dml.geometry import potato_scores
 from keras_dml.geometry.spd import potato
 from keras_dml.labels import checked_labels
 from keras_dml.layers.matrices import MatrixLayer, compiles
@@ -61,7 +62,7 @@ class ClassPotatoes(MatrixLayer):
                 f"`classes` must be a whole number of at least 1. Received classes={classes!r}."
             )
         self.classes = int(classes)
-        self.update_rate = potato.check_update_rate(update_rate)
+        self.update_rate = potato_scores.check_update_rate(update_rate)
         self.supports_jit = compiles("eigh")
 
     def build(self, input_shape: tuple[Any, ...]) -> None:

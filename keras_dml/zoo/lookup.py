@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import pathlib
 from typing import TYPE_CHECKING
@@ -82,6 +81,8 @@ def find(name: str) -> pathlib.Path:
             "contains the models, or name a folder of models in the environment variable "
             f"{VARIABLE}."
         )
+    import difflib  # only errors need it
+
     near = difflib.get_close_matches(name.lower(), all_names, n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(

@@ -111,8 +111,8 @@ def test_exported_files_decide_as_the_gallery(model, tmp_path, quantization, err
 
 @pytest.mark.slow
 def test_a_gate_that_refuses_noise_does_not_refuse_the_export(tmp_path):
-    with filled(tmp_path / "family.db", model := MODELS["wasserstein"]()) as gallery:
-        gallery._model._gate = quality.Gate(model, quality.Usual(("x", "y", "z"), stddev=3 * (9,)))
+    with filled(tmp_path / "family.db", MODELS["wasserstein"]()) as gallery:
+        gallery._model._gate = quality.Gate(quality.Usual(("x", "y", "z"), stddev=3 * (9,)))
         assert len(gallery.unfit(walks("alice", 3))) == 3
         exported = galleries.export_tflite(gallery, tmp_path / "watch", None)
         assert exported.people == len(NAMES) and exported.difference < 1e-4

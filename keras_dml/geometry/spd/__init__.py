@@ -32,7 +32,6 @@ _SUBMODULES = (
     "functions",
     "matrices",
     "mean",
-    "namespaces",
     "pairs",
     "polynomial",
     "potato",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import ops
+from keras_dml.geometry import potato_scores
 from keras_dml.geometry.spd import potato
 from tests.geometry.matrices import (
     DTYPES,
@@ -249,4 +250,4 @@ def test_a_class_that_cannot_be_calibrated_is_refused(x, message):
 @pytest.mark.parametrize("update_rate", [-0.1, 1.5, float("nan")])
 def test_an_update_rate_outside_0_to_1_is_refused(update_rate):
     with pytest.raises(ValueError, match="update_rate.*Received"):
-        potato.check_update_rate(update_rate)
+        potato_scores.check_update_rate(update_rate)
