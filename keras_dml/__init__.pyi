@@ -1,4 +1,5 @@
 from . import distances as distances
+from . import edge as edge
 from . import evaluation as evaluation
 from . import explanations as explanations
 from . import export as export
@@ -27,6 +28,7 @@ __all__ = [
     "Gallery",
     "distance",
     "distances",
+    "edge",
     "embed",
     "evaluation",
     "explain",

@@ -116,7 +116,7 @@ class _Input:
         self.shape: tuple[int | None, ...] = tuple(shape)
         self.contract: Contract | None = contract
         self.ignores_zeros: bool = ignores_zeros
-        self.model = model
+        self.model: keras.Model | None = model
         self._rates_hz = set(rates_hz)
 
     def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:

@@ -224,7 +224,7 @@ class Gate:
         covariances: Callable[[Recordings], np.ndarray] | None = None,
     ):
         self.usual: Usual = usual
-        self.potato = potato
+        self.potato: FittedPotato | Potato | None = potato
         self._covariances = covariances
 
     def refused(self, recordings: Recordings) -> dict[int, str]:

@@ -24,7 +24,7 @@ ROWS = [
     ["quality"],
     ["export", "reports"],
     ["gallery"],
-    ["training"],
+    ["edge", "training"],
     ["cli"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
@@ -46,6 +46,7 @@ LAZY_NAMES = {
     "explain": "explanations",
 }
 DEVICE_NEEDS = {"numpy", "ai_edge_litert"}
+EDGE_NEEDS = DEVICE_NEEDS | {"keras_dml", "lazy_loader"}
 READS_DATA_FOLDER = {"zoo/recordings.py"}
 
 
@@ -204,6 +205,14 @@ def test_builders_import_nothing_of_the_library():
 def test_the_program_for_a_device_needs_numpy_and_litert_only():
     allowed = DEVICE_NEEDS | set(sys.stdlib_module_names)
     assert {top(module) for module in imports(PACKAGE / "gallery" / "_decide.py")} <= allowed
+
+
+def test_the_edge_needs_numpy_and_litert_only():
+    """Tests the imports of `keras_dml.edge` itself. The test of `keras_dml.edge` also lists what
+    its imports import."""
+    allowed = EDGE_NEEDS | set(sys.stdlib_module_names)
+    for path in python_files("keras_dml/edge"):
+        assert {top(module) for module in imports(path)} <= allowed, relative(path)
 
 
 def test_one_place_looks_up_the_data_folder():

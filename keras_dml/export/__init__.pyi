@@ -1,3 +1,4 @@
+from . import edge_metadata as edge_metadata
 from . import litert as litert
 from . import operators as operators
 from . import parity as parity

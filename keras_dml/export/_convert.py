@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_dml import inputs
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export import _contract, _flatbuffer, operators, signatures
+from keras_dml.export import _flatbuffer, operators, signatures
 from keras_dml.export._quiet import quiet
 
 # An int8 file computes in int8 from the first convolution to the last convolution, and in dense
@@ -57,7 +57,7 @@ MIN_ELEMENTS = 1024
 DEQUANTIZE_VERSION = 3  # first version of the operator that reads float16
 
 
-def convert(module, kind, quantization, representative=None, contract=None):
+def convert(module, kind, quantization, representative=None, metadata=None):
     """Converts a module to one or more .tflite files that have only builtin operators.
 
     Args:
@@ -65,7 +65,7 @@ def convert(module, kind, quantization, representative=None, contract=None):
         kind: Input kind of the model (see `keras_dml.inputs`).
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         representative: Inputs of the model, such as recordings, that calibrate int8.
-        contract: Bytes that `_contract.contract_json` returned, or None.
+        metadata: Dict from the names of metadata entries to their bytes.
 
     Returns:
         List with the bytes of each candidate. For int8, the list has one candidate per fraction in
@@ -87,19 +87,19 @@ def convert(module, kind, quantization, representative=None, contract=None):
             if type(error).__name__ != "ConverterError":  # TensorFlow does not export this class
                 raise
             raise ValueError(f"The model does not convert to TFLite: {_summary(error)}") from error
-    return [_finish(blob, quantization, contract, module.input_shapes) for blob in blobs]
+    return [_finish(blob, quantization, metadata or {}, module.input_shapes) for blob in blobs]
 
 
-def _finish(blob, quantization, contract, shapes):
-    """Stores weights as float16, removes unused tables, and adds shapes and the contract."""
+def _finish(blob, quantization, metadata, shapes):
+    """Stores weights as float16, removes unused tables, and adds shapes and metadata."""
     model = _flatbuffer.read(blob)
     # in int8 files the weights of a learned similarity are float
     if quantization in ("float16", "int8"):
         halve_weights(model)
     _flatbuffer.drop_unread(model)
     _flatbuffer.declare_shapes(model, shapes)
-    if contract is not None:
-        _flatbuffer.attach(model, _contract.METADATA, contract)
+    for name, data in metadata.items():
+        _flatbuffer.attach(model, name, data)
     return _flatbuffer.write(model)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_dml import inference, inputs
+from keras_dml import inference, inputs, quality
 from keras_dml._arrays import real, whole
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
@@ -14,7 +14,16 @@ from keras_dml._files import size, staged
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.distances import Distance
-from keras_dml.export import _contract, _devices, _padding, litert, operators, parity, signatures
+from keras_dml.export import (
+    _contract,
+    _devices,
+    _padding,
+    edge_metadata,
+    litert,
+    operators,
+    parity,
+    signatures,
+)
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
@@ -156,20 +165,35 @@ def tflite(
         only_real = quantization == "int8"
         trial_inputs = trials(device.exact, recordings, only_real, steps)
         module = signatures.for_one(device.runs, device.metric, classifier, steps, gallery)
+        gate, covariances = quality.gate_of(encoder), None
+        if gate is not None and gate.potato is not None:
+            covariances = quality.covariances_of(device.runs)
+            signatures.add_covariance(module, covariances)
         if steps is not None:
             runs = inputs.from_model(device.runs)
             _padding.check(module, runs, trial_inputs, bounds[None].embedding)
+        knots = trial_inputs.embeddings[0, -1] if metric.name == "wasserstein" else None
+        fingerprint = inference.fingerprint(encoder, metric)
+        metadata = edge_metadata.entries(encoder, metric, fingerprint, knots, gate, steps)
         contract = _contract.contract_json(kind, device.distance, card, steps)
+        if contract is not None:
+            metadata[_contract.METADATA] = contract
         functions = {
             name: functools.partial(getattr(litert, name), candidate)
             for name in signatures.names(module)
         }
         for form in forms:
-            _write(candidate, module, kind, form, recordings, trial_inputs, contract)
+            _write(candidate, module, kind, form, recordings, trial_inputs, metadata)
             operators.check_builtin(candidate)
             try:
                 drift = parity.check(
-                    candidate, functions, trial_inputs, device.metric, bounds[form], classifier
+                    candidate,
+                    functions,
+                    trial_inputs,
+                    device.metric,
+                    bounds[form],
+                    classifier,
+                    covariances,
                 )
                 break
             except parity.ParityError as error:
@@ -280,10 +304,10 @@ def _matrix_quantization(quantization):
     return None if quantization in ("auto", "dynamic") else quantization
 
 
-def _write(candidate, module, kind, quantization, recordings, trial_inputs, contract):
+def _write(candidate, module, kind, quantization, recordings, trial_inputs, metadata):
     """Writes the candidate with the smallest drift to the file."""
     recordings = [recording.astype(np.float32) for recording in recordings]
-    blobs = convert(module, kind, quantization, recordings, contract)
+    blobs = convert(module, kind, quantization, recordings, metadata)
     drifts = []
     for blob in blobs if len(blobs) > 1 else []:
         candidate.write_bytes(blob)

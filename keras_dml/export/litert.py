@@ -91,6 +91,20 @@ def classify(file: Path, recordings: list[Any]) -> np.ndarray:
     return _run(file, "classify", **_joined(recordings))
 
 
+def covariance(file: Path, recordings: list[Any]) -> np.ndarray:
+    """Computes covariance matrices of recordings, shape `(recordings, n, n)`, with the signature
+    `covariance`.
+
+    Args:
+        file: Path of the .tflite file of a model with a Riemannian potato.
+        recordings: Arrays `(time, channels)`.
+
+    Raises:
+        RuntimeError: If the file cannot be run, or has no signature `covariance`.
+    """
+    return _run(file, "covariance", **_joined(recordings))
+
+
 def latency_ms(file: Path, recording: np.ndarray) -> float:
     """Measures the median time of one call of `embed` in milliseconds.
 
@@ -228,6 +242,7 @@ def _arguments(runner, recording):
 
 TASKS: dict[str, Callable[..., Any]] = {
     "classify": _each_recording("classify"),
+    "covariance": _each_recording("covariance"),
     "distance": _each_embedding("distance", "gallery"),
     "embed": _each_recording("embed"),
     "latency": _latency,

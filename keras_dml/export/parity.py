@@ -74,19 +74,22 @@ def check(
     metric: Distance,
     bounds: Bounds,
     classifier: "PrototypicalClassifier | None" = None,
+    covariances: keras.Model | None = None,
 ) -> float:
     """Checks all signatures of a file and returns the drift of its embeddings.
 
     Args:
         file: Path of the file, for error messages.
-        functions: Dict from the names of signatures to functions that call them. `embed` and
-            `classify` receive recordings, and `distance` and `score` receive two sets of
-            embeddings.
+        functions: Dict from the names of signatures to functions that call them. `embed`,
+            `classify` and `covariance` receive recordings, and `distance` and `score` receive two
+            sets of embeddings.
         trials: `Trials` with recordings and their embeddings by Keras.
         metric: Distance between embeddings.
         bounds: `Bounds` for the differences between the file and Keras.
         classifier: `PrototypicalClassifier` if the file has the signatures `score` and `classify`,
             or None if the file does not have them.
+        covariances: Model that computes covariances if the file has the signature `covariance`, or
+            None if the file does not have it.
 
     Returns:
         RMS difference between embeddings of typical recordings, divided by the RMS of Keras's
@@ -108,6 +111,12 @@ def check(
         # already compares embeddings.
         expected = np.asarray(classifier.head_scores(embeddings))
         check_numbers(file, "scores", functions["classify"](trials.recordings), expected, bound)
+    if covariances is not None:
+        batches = [np.asarray(recording, np.float32)[None] for recording in trials.recordings]
+        expected = [covariances(batch, training=False) for batch in batches]
+        expected = np.concatenate([keras.ops.convert_to_numpy(each) for each in expected])
+        actual = functions["covariance"](trials.recordings)
+        check_numbers(file, "covariances", actual, expected, bounds.embedding)
     return drift
 
 

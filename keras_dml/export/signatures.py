@@ -1,8 +1,9 @@
 """Makes the signatures of an exported file: TensorFlow functions with fixed names and shapes.
 
 Every file has the signatures `embed` and `distance`. The file of a `PrototypicalClassifier` also
-has `score` and `classify`. `embed` and `classify` receive inputs of the model, which are recordings
-with their lengths, matrices or images (see `keras_dml.inputs`).
+has `score` and `classify`. A TFLite file also has `covariance` if the model has a Riemannian potato
+(see `keras_dml.quality`). `embed`, `classify` and `covariance` receive inputs of the model, which
+are recordings with their lengths, matrices or images (see `keras_dml.inputs`).
 
 Every signature checks its inputs. A signature returns NaN for an input that violates the input
 contract of the model, and raises an error for a shape that the signature cannot process.
@@ -29,6 +30,7 @@ from keras_dml.zoo import reading
 NAMES = ("embed", "distance")
 DEFAULT = "serving_default"  # signature for requests that do not name a signature
 OF_CLASSIFIERS = ("score", "classify")
+COVARIANCE = "covariance"  # signature that the quality gate of a model needs
 ENCODING = ("embed", "classify")  # signatures that receive inputs of the model
 MOST_TRIED = 2**20  # largest number of time steps tried, about a minute of audio
 SEED = 21
@@ -138,7 +140,25 @@ def for_batches(
 
 def names(module: Any) -> list[str]:
     """Returns the names of the signatures of a module that `for_one` or `for_batches` made."""
-    return [name for name in NAMES + OF_CLASSIFIERS if hasattr(module, name)]
+    return [name for name in (*NAMES, *OF_CLASSIFIERS, COVARIANCE) if hasattr(module, name)]
+
+
+def add_covariance(module: Any, model: keras.Model) -> None:
+    """Adds the signature `covariance` to the signatures of a TFLite file.
+
+    `covariance` receives the arguments of `embed` and returns `covariance` (1, n, n), which the
+    Riemannian potato of a quality gate judges (see `keras_dml.quality`).
+
+    Args:
+        module: Result of `for_one`.
+        model: Part of the encoder up to its first layer `Covariance`.
+    """
+    kind = inputs.from_model(model)
+
+    def covariance(x, mask):
+        return {COVARIANCE: _masked(model, x, mask)}
+
+    module.covariance = one_input(kind, covariance, limits(kind), module.steps)
 
 
 def described(model: keras.Model | Path) -> list[str]:
@@ -205,13 +225,8 @@ def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=Non
     graph = batches if rows is None else functools.partial(one_input, steps=steps)
     lengths, sizes = limits(kind), (rows, gallery_rows)
 
-    def embedded(x, mask):
-        if mask is None:
-            return encoder(x, training=False)
-        return encoder(x, mask=mask, training=False)
-
     def embed(x, mask):
-        return {"embedding": embedded(x, mask)}
+        return {"embedding": _masked(encoder, x, mask)}
 
     def distance(embedding, gallery):
         return {"distance": metric.on_device(embedding, gallery)}
@@ -221,7 +236,7 @@ def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=Non
 
     def classify(x, mask):
         # In models that take audio, TensorFlow loses the static number of rows.
-        z = ops.reshape(embedded(x, mask), (rows or -1, *shape))
+        z = ops.reshape(_masked(encoder, x, mask), (rows or -1, *shape))
         scores = classifier.head_scores(z)
         return {"scores": scores if rows is None else scores[0]}
 
@@ -247,6 +262,13 @@ def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=Non
     # without weights.
     module.weights = [variable.value for variable in weights]
     return module
+
+
+def _masked(model, x, mask):
+    """Returns the outputs of a model for inputs with a mask, or without a mask if it is None."""
+    if mask is None:
+        return model(x, training=False)
+    return model(x, mask=mask, training=False)
 
 
 @dataclasses.dataclass(frozen=True)

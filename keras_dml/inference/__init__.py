@@ -2,5 +2,6 @@
 
 from keras_dml.inference._distance import distance, head_distance
 from keras_dml.inference._embed import embed
+from keras_dml.inference._fingerprint import fingerprint
 
-__all__ = ["distance", "embed", "head_distance"]
+__all__ = ["distance", "embed", "fingerprint", "head_distance"]

@@ -237,6 +237,9 @@ QUALITY = {
     "sha256?": digest,
 }
 
+# Float32 TFLite file of the model for `keras_dml.edge`, in the card's folder.
+EDGE = {"file": file_name, "sha256": digest}
+
 CARD: dict[str, Any] = {
     "name": text,
     "task": text,
@@ -260,6 +263,7 @@ CARD: dict[str, Any] = {
     "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
     "quality?": QUALITY,
+    "edge?": EDGE,
     "is_own?": boolean,
     "recipe": {
         "command": text,

@@ -1,0 +1,4 @@
+from ._load import load as load
+from ._model import Model as Model
+
+__all__ = ["Model", "load"]

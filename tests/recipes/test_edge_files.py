@@ -1,0 +1,56 @@
+"""Tests the files of published models that `keras_dml.edge` loads, and their agreement with
+Keras."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import keras_dml
+from keras_dml import edge, zoo
+from keras_dml.gallery.model import GalleryModel
+from keras_dml.zoo import reading
+from zoo import edge_agreement, edge_files, evidence
+
+
+@pytest.fixture
+def published(tiny_zoo, tmp_path, monkeypatch):
+    """Returns a copy of a zoo with one model, `tiny`, into which the command writes its file."""
+    shutil.copytree(tiny_zoo / "tiny", tmp_path / "tiny")
+    monkeypatch.setattr(evidence, "ZOO", tmp_path)
+    monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
+    app = typer.Typer()
+    app.command()(edge_files.main)
+    done = CliRunner().invoke(app, [])
+    assert done.exit_code == 0 and done.output.startswith("tiny: "), done.output
+    return tmp_path / "tiny"
+
+
+@pytest.mark.slow
+def test_a_published_file_is_loaded_by_name_and_checked(published):
+    file = published / "model.tflite"
+    card = json.loads((published / "card.json").read_text())
+    assert card["edge"] == {"file": file.name, "sha256": reading.sha256(file)}
+    model, reference = edge.load("tiny"), zoo.load("tiny")
+    recordings = [np.random.default_rng(seed).normal(size=(12 + seed, 3)) for seed in range(4)]
+    expected = keras_dml.embed(reference, recordings)
+    np.testing.assert_allclose(model.embed(recordings), expected, rtol=1e-4, atol=1e-5)
+    assert model.fingerprint == GalleryModel(reference).fingerprint
+    file.write_bytes(file.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(ValueError, match=card["edge"]["sha256"]):
+        edge.load("tiny")
+
+
+@pytest.mark.slow
+def test_scores_of_real_recordings_agree_with_keras(tmp_path, data_dir):
+    """Tests that scores differ by at most a thousandth of their standard deviation, and that no
+    decision flips."""
+    name = "vowels_qp_wl"
+    keras_dml.export.tflite(name, tmp_path / "model.tflite", None)
+    row = edge_agreement.measure(edge.load(tmp_path), name, edge_agreement.recordings_of(name))
+    assert row.recordings >= 40 and row.pairs == row.recordings * (row.recordings - 1) // 2
+    assert row.largest <= 1e-3 * row.stddev
+    assert len(row.flips) == 3 and not any(row.flips.values())
