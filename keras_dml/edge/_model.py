@@ -13,7 +13,9 @@ from keras_dml.export import edge_metadata
 from keras_dml.geometry import potato_scores
 
 AFFINE_INVARIANT = "affine_invariant"  # distance between SPD matrices that NumPy computes
-BLOCK_BYTES = 2**20  # embeddings that one call compares. The file needs several times this memory.
+# Bytes of the embeddings that one call of a file compares. With `gait_qp_wl`, 10,000 distances take
+# 70 ms in blocks of 2**17 bytes. Blocks of 2**20 bytes take 80 ms and 15 MB more memory.
+BLOCK_BYTES = 2**17
 KINDS = {"signal": inputs.Signals, "matrix": inputs.Matrices, "image": inputs.Images}
 
 

@@ -63,7 +63,7 @@ def device_model(model: keras.Model, metric: distances.Distance) -> DeviceModel:
     distance, contract = metric.device_distance or metric.name, inputs.from_model(model).contract
     if metric.device_distance is not None:
         head = TangentVector()
-        model = keras.Model(model.input, head(LogEig()(model.output)), name=model.name)
+        model = keras.Model(model.inputs[0], head(LogEig()(model.outputs[0])), name=model.name)
         metric = head.distance
         inputs.declare(model, contract)
     if not works_on_matrices(model):

@@ -24,7 +24,7 @@ def published(tiny_zoo, tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
     app = typer.Typer()
     app.command()(edge_files.main)
-    done = CliRunner().invoke(app, [])
+    done = CliRunner().invoke(app, ["tiny"])
     assert done.exit_code == 0 and done.output.startswith("tiny: "), done.output
     return tmp_path / "tiny"
 

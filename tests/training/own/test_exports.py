@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from keras_dml import export, zoo
+from keras_dml import edge, export, quality, zoo
 from keras_dml._backend import tensorflow
 from keras_dml.export import litert, operators
 from keras_dml.training import People
@@ -39,6 +39,19 @@ def test_tflite_files_are_written_into_the_folder_of_the_model(made, numbers):
     assert contract["channels"] == list(CHANNELS) and contract["rate_hz"] == 20
     values = [row["value"] for row in made.card["thresholds"]]
     assert [row["value"] for row in contract.get("thresholds", [])] == values
+
+
+@pytest.mark.slow
+def test_a_file_judges_recordings_as_the_quality_gate_of_the_model(made):
+    model = edge.load(exports.path(made.folder, "float32"))
+    gate = quality.gate_of(zoo.load(str(made.folder)))
+    signals = recordings_of(4)[0]
+    loose = signals[0].copy()
+    loose[:, 2] = 30 * loose[:, 0] + 0.01 * loose[:, 2]
+    signals = [loose, np.zeros_like(loose) + np.arange(3), *signals]
+    reasons = gate.refused(signals)
+    assert gate.potato is not None and {0, 1} <= set(reasons)
+    assert model.unfit(signals) == reasons
 
 
 @pytest.mark.slow
