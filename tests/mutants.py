@@ -91,7 +91,9 @@ TESTS = {
     "gallery/calibration": "gallery/test_gallery gallery/test_card_thresholds",
     "gallery/enrollment": "gallery/test_repeats gallery/test_gallery",
     "gallery/maintenance": "gallery/test_store cli/test_galleries",
-    "gallery/model": "gallery/test_gallery gallery/test_mean_template gallery/test_explanations",
+    "gallery/keras_model": (
+        "gallery/test_gallery gallery/test_mean_template gallery/test_explanations"
+    ),
     "gallery/names": "gallery/test_gallery gallery/test_store gallery/test_recordings",
     "gallery/permissions": "gallery/test_files gallery/test_encryption",
     "gallery/records": "gallery/test_store gallery/test_recordings gallery/test_gallery "

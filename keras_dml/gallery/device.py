@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from keras_dml import _files, export, inputs
+from keras_dml import _files, export
 from keras_dml._messages import Message
 from keras_dml._typing import Path, Recordings
 from keras_dml.export import litert, parity, trials
@@ -185,7 +185,7 @@ def _people(gallery):
         "enrolled": enrolled[rows],
         "people": np.array(people, dtype=str),
         "distance": distance.name or "",
-        "steps": _steps(inputs.from_model(gallery.model).contract),
+        "steps": _steps(gallery.inputs.contract),
     }
 
 
@@ -213,7 +213,7 @@ def _golden(gallery, count):
 
     The recording is noise in the units of the model, because galleries do not store recordings.
     """
-    typical, _ = trials.examples(inputs.from_model(gallery.model))
+    typical, _ = trials.examples(gallery.inputs)
     probe = max(typical, key=len)
     z = gallery._model.embed([probe])  # without the quality gate, which may refuse noise
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
@@ -268,7 +268,7 @@ def _bound(quantization):
 
 def _about(gallery, threshold, people):
     """Returns the content of `gallery.json`."""
-    contract = inputs.from_model(gallery.model).contract
+    contract = gallery.inputs.contract
     rule = (
         "compute the distance from each observed recording to the nearest enrolled recording of "
         "the person. Reject if an observed recording is nearer to a recording that `reject` stored "

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from keras_dml._contents import alike, repeats
 from keras_dml._messages import Message
@@ -177,7 +176,7 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
     links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0: all enrolled
     links[1:, 0] = near[:, :enrolled].any(axis=1)
     links[1:, 1:] = near[:, enrolled:]
-    (first, *groups) = connected_components(links, directed=False)[1]
+    (first, *groups) = _connected_components(links)
     sizes = np.bincount(groups)
     if enrolled:
         belongs = np.equal(groups, first)
@@ -186,3 +185,25 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
     columns = np.concatenate([np.ones(enrolled, bool), belongs])
     nearest = distances[:, columns if columns.any() else slice(None)].min(axis=1)
     return {int(row): float(nearest[row]) for row in np.flatnonzero(~belongs)}
+
+
+def _connected_components(links):
+    """Finds the connected components of an undirected graph.
+
+    The function replaces `scipy.sparse.csgraph.connected_components`, because galleries on devices
+    have no SciPy.
+
+    Args:
+        links: True where a node has a link to another node, shape `(nodes, nodes)`.
+
+    Returns:
+        Smallest node in the component of each node, shape `(nodes,)`.
+    """
+    count = len(links)
+    is_linked = links | links.T | np.eye(count, dtype=bool)
+    components = np.arange(count)
+    while True:
+        smallest = np.where(is_linked, components, count).min(axis=1)
+        if np.array_equal(smallest, components):
+            return components
+        components = smallest

@@ -30,9 +30,7 @@ class Reader:
     """
 
     def __init__(self, gallery: Gallery, options: Mapping[str, Any]):
-        from keras_dml import inputs  # loads a backend
-
-        self._gallery, self._inputs = gallery, inputs.from_model(gallery.model)
+        self._gallery, self._inputs = gallery, gallery.inputs
         self._contract = self._inputs.contract
         self._read_pieces, self._ahead = recordings.read_pieces, {}
         self._unsaid, self._files = {}, {}

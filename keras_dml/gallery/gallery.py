@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_dml import _messages, evaluation, inputs
+from keras_dml import _messages, evaluation
 from keras_dml._arrays import whole
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
-from keras_dml.explanations import Explanation, explain_nearest
 from keras_dml.gallery import maintenance, template_files
 from keras_dml.gallery.backups import backup
 from keras_dml.gallery.boundary import Boundary, compute_boundary
@@ -48,7 +47,6 @@ from keras_dml.gallery.enrollment import (
     warn_of_repeats,
 )
 from keras_dml.gallery.listening import Listening, checked_window, common_windows
-from keras_dml.gallery.mean_template import MeanTemplate
 from keras_dml.gallery.model import GalleryModel
 from keras_dml.gallery.names import (
     checked_name,
@@ -74,7 +72,10 @@ from keras_dml.gallery.templates import Templates
 from keras_dml.gallery.tries import DEFAULT, Tries, checked_client
 
 if TYPE_CHECKING:
+    from keras_dml import inputs
     from keras_dml._backend import keras
+    from keras_dml.explanations import Explanation
+    from keras_dml.gallery.mean_template import MeanTemplate
 
 MOST_COMPARED = 50  # number of people on whose recordings `Scale.to_itself` is measured
 
@@ -159,7 +160,7 @@ class Gallery:
                     type=type(tries).__name__,
                 )
             )
-        loaded = None if model is None else GalleryModel(model)  # before a file is created
+        loaded = None if model is None else self._load(model)  # before a file is created
         self._records = Records(path, key, keys)
         try:
             self._model = self._checked_model(loaded)
@@ -169,6 +170,11 @@ class Gallery:
             raise
         self._claims = self._records.claims(tries)
         self._cached_templates = self._cached_changes = None
+
+    def _load(self, model: keras.Model | Path) -> GalleryModel:
+        from keras_dml.gallery.keras_model import KerasModel  # loads Keras
+
+        return KerasModel(model)
 
     def _checked_model(self, model):
         about = self._records.about()
@@ -180,7 +186,7 @@ class Gallery:
                     path=self.path,
                 )
             )
-        model = GalleryModel(about["model"]) if model is None else model
+        model = self._load(about["model"]) if model is None else model
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         facts = {"model": model.name, "fingerprint": model.fingerprint, "created": created}
         about = self._records.describe(facts, model.index)
@@ -218,6 +224,11 @@ class Gallery:
     def model(self) -> keras.Model:
         """The `keras.Model` of the gallery."""
         return self._model.model
+
+    @property
+    def inputs(self) -> inputs.Signals | inputs.Matrices | inputs.Images:
+        """Object that checks recordings for the model of the gallery."""
+        return self._model.inputs
 
     @property
     def thresholds(self) -> dict[float, Threshold]:
@@ -649,7 +660,9 @@ class Gallery:
                     count=len(recordings),
                 )
             )
-        return explain_nearest(self._model.model, recordings[0], templates.enrolled_of(person))
+        from keras_dml.explanations import explain_nearest  # loads Keras
+
+        return explain_nearest(self.model, recordings[0], templates.enrolled_of(person))
 
     def calibrate(
         self,
@@ -851,12 +864,12 @@ class Gallery:
         recordings, people = self._with_people(recordings, people)
         check_people(people)
         warn_of_trained(self._model.trained_on, people)
-        window = checked_window(self.model, window)
+        window = checked_window(self.inputs, window)
         recordings, people, sessions = without_copies(recordings, people, sessions)
         check_people(people)
         trajectories = self._trajectories(recordings, people, window, sessions)
         boundary = compute_boundary(*trajectories, far, window)
-        contract = inputs.from_model(self.model).contract
+        contract = self.inputs.contract
         rate_hz = None if contract is None else contract.rate_hz
         boundary = dataclasses.replace(boundary, enrolled=usual_count(people), rate_hz=rate_hz)
         self._records.set_boundary(boundary)
@@ -994,6 +1007,8 @@ class Gallery:
             KeyError: If nobody with this name is enrolled.
             ValueError: If no mean templates exist for the model's distance, see `MeanTemplate`.
         """
+        from keras_dml.gallery.mean_template import MeanTemplate  # loads Keras
+
         return MeanTemplate.from_embeddings(self._model.distance, self._enrolled_of(person))
 
     def export_templates(self, path: Path) -> None:

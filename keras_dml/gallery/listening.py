@@ -16,7 +16,6 @@ from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.gallery.results import Scale, measured_in_words
 
 if TYPE_CHECKING:
-    from keras_dml._backend import keras
     from keras_dml.gallery.boundary import Boundary
     from keras_dml.gallery.gallery import Gallery
 
@@ -128,7 +127,7 @@ class Listening:
     ):
         self._accept = accept
         self._gallery, self._person, self._boundary = gallery, person, boundary
-        self._inputs = signal_inputs(gallery.model)
+        self._inputs = checked_signals(gallery.inputs)
         self._rest = np.empty((0, self._inputs.shape[1]), np.float32)
         self._sum, self._least, self._windows = 0.0, math.inf, 0
         self._scale = gallery._scale(gallery._templates_of(person)[1])
@@ -224,13 +223,14 @@ class Listening:
         return chunk
 
 
-def signal_inputs(model: keras.Model) -> inputs.Signals:
-    """Returns the `inputs.Signals` of a model that takes recordings.
+def checked_signals(
+    model_inputs: inputs.Signals | inputs.Matrices | inputs.Images,
+) -> inputs.Signals:
+    """Returns the inputs of a model, after checking that the model takes recordings.
 
     Raises:
         ValueError: If the model takes other inputs, such as images.
     """
-    model_inputs = inputs.from_model(model)
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
             f"The model takes {type(model_inputs).__name__.lower()} of shape {model_inputs.axes}, "
@@ -239,11 +239,13 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     return model_inputs
 
 
-def checked_window(model: keras.Model, window: int | None) -> int:
+def checked_window(
+    model_inputs: inputs.Signals | inputs.Matrices | inputs.Images, window: int | None
+) -> int:
     """Returns the length of windows, after checking that the model accepts this length.
 
     Args:
-        model: A model that takes recordings.
+        model_inputs: Inputs of a model that takes recordings.
         window: Number of time steps per window. Default: the input length of the model, if it has a
             fixed input length.
 
@@ -251,7 +253,7 @@ def checked_window(model: keras.Model, window: int | None) -> int:
         ValueError: If `window` is None and the model takes recordings of any length, or if the
             model does not take recordings of the length `window`.
     """
-    model_inputs = signal_inputs(model)
+    model_inputs = checked_signals(model_inputs)
     if not model_inputs.has_any_length:
         steps = model_inputs.shape[0]
         if window not in (None, steps):

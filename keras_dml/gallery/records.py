@@ -32,7 +32,7 @@ from keras_dml.gallery.store import hide_password, is_url, open_store
 from keras_dml.gallery.tries import Claims, Tries
 
 if TYPE_CHECKING:
-    from keras_dml.gallery.model import Index
+    from keras_dml.gallery.index import Index
     from keras_dml.gallery.store import Run
 
 ENCRYPTION = "encryption"  # row of `about` that holds the mark of an encrypted gallery, or null

@@ -99,7 +99,7 @@ class Store(Protocol):
 
         Args:
             run: Function that executes a statement.
-            make_index: Function that returns the `model.Index` of the embeddings, or None if the
+            make_index: Function that returns the `index.Index` of the embeddings, or None if the
                 embeddings cannot be indexed.
 
         Raises:

@@ -132,16 +132,16 @@ class Templates:
     def _order(self, model, probes):
         """Returns the codes of people, sorted by a lower bound of each person's score. Also returns
         the lower bounds."""
-        bounds = self._bounds(model.distance) if len(self.names) > FIRST else None
+        bounds = self._bounds(model) if len(self.names) > FIRST else None
         if bounds is None:
             return np.arange(len(self.names)), np.full(len(self.names), -np.inf)
         nearest = np.minimum.reduceat(bounds(probes), self._starts, axis=1)  # (probes, names)
         least = nearest.mean(axis=0)
         return np.argsort(least), least
 
-    def _bounds(self, distance) -> Callable[..., Any] | None:
+    def _bounds(self, model) -> Callable[..., Any] | None:
         if self._lower_bounds is NOT_COMPUTED:
-            self._lower_bounds = distance.lower_bounds(self._embeddings[self._enrolled_rows])
+            self._lower_bounds = model.lower_bounds(self._embeddings[self._enrolled_rows])
         return self._lower_bounds
 
     def scores(

@@ -27,7 +27,7 @@ from keras_dml import evaluation, inference, zoo
 from keras_dml._files import staged
 from keras_dml.gallery.boundary import compute_boundary
 from keras_dml.gallery.calibration import everybodys_claims
-from keras_dml.gallery.model import GalleryModel
+from keras_dml.gallery.keras_model import KerasModel
 from keras_dml.training import People
 from tests.bench import smoke as smoke_run
 from zoo import gait, phone, phone_baselines, telephone
@@ -115,7 +115,7 @@ def embedded(model, name, signals, folder):
     """Reads embeddings from their file, or computes them if the file does not exist.
 
     Args:
-        model: `GalleryModel`.
+        model: `KerasModel`.
         name: Beginning of the file name.
         signals: Recordings.
         folder: Folder of the file.
@@ -136,7 +136,7 @@ def of_thresholds(name, chosen, folder):
         Scores, the people who made the recordings, and the claimed people.
     """
     walkers = chosen.walkers()
-    model = GalleryModel(chosen.model(walkers))
+    model = KerasModel(chosen.model(walkers))
     if chosen.probe is not None:
         walkers = walkers.windows(chosen.probe)
     z = embedded(model, f"{name}_probes", walkers.signals, folder)
@@ -153,7 +153,7 @@ def of_listening(name, chosen, folder):
         recordings, and the claimed people.
     """
     long = chosen.walkers().at_least(chosen.window * chosen.windows, 2)
-    model = GalleryModel(chosen.model(chosen.walkers()))
+    model = KerasModel(chosen.model(chosen.walkers()))
     cut = [signal[: chosen.window * chosen.windows] for signal in long.signals]
     parts = [part for signal in cut for part in np.split(signal, chosen.windows)]
     whole = embedded(model, f"{name}_recordings", long.signals, folder)

@@ -21,7 +21,7 @@ import typer
 from keras_dml import evaluation, inference
 from keras_dml._files import staged
 from keras_dml.gallery.boundary import compute_boundary
-from keras_dml.gallery.model import GalleryModel
+from keras_dml.gallery.keras_model import KerasModel
 from tests.bench import far_promise
 from tests.bench import smoke as smoke_run
 
@@ -66,7 +66,7 @@ def scores_of(chosen):
         windows, copies, people)`.
     """
     everybody, size = chosen.walkers(), chosen.window
-    model = GalleryModel(chosen.model(everybody))
+    model = KerasModel(chosen.model(everybody))
     signals, subjects = chosen_recordings(everybody, size * chosen.windows)
     enrolled = inference.embed(model.model, signals)
     names, owner = np.unique(subjects, return_inverse=True)

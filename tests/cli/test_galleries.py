@@ -438,12 +438,10 @@ def test_calibrate_prints_the_rate_within_each_group(command, model, walks, tmp_
 
 @pytest.mark.slow
 def test_people_are_listed_and_removed_without_their_model(command, family, monkeypatch):
-    from keras_dml.gallery import gallery as gallery_module
-
     def loaded(*_):
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr(gallery_module, "GalleryModel", loaded)
+    monkeypatch.setattr(galleries.Gallery, "_load", loaded)
     assert run_json(command, "people", family) == (0, {"alice": 4, "bob": 4})
     code, out, _ = command("people", family)
     assert code == 0 and [line.split() for line in out.splitlines()][1:] == [

@@ -13,8 +13,14 @@ import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
-from keras_dml.gallery import Gallery, Threshold, calibration, enrollment, template_files
-from keras_dml.gallery import model as model_module
+from keras_dml.gallery import (
+    Gallery,
+    Threshold,
+    calibration,
+    enrollment,
+    keras_model,
+    template_files,
+)
 from keras_dml.gallery.results import Candidate, GroupRate, Identification
 from keras_dml.layers import Covariance, InputContract, MaskedAveragePooling1D, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
@@ -593,7 +599,7 @@ def test_another_model_is_refused(gallery, place):
 
 def of_layers(*layers):
     model = keras.Sequential([keras.Input((None, CHANNELS)), *layers])
-    return model_module.GalleryModel(model).fingerprint
+    return keras_model.KerasModel(model).fingerprint
 
 
 def test_the_order_of_a_distance_tells_models_of_the_same_weights_apart():
@@ -731,7 +737,7 @@ def test_figures_of_a_threshold_are_printed_in_percent():
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)
 def test_calibrating_with_training_people_gives_a_warning(gallery, people, monkeypatch):
     card = {"is_own": True, "data": {"train_subjects": ["volunteer 3", "somebody else"]}}
-    monkeypatch.setattr(model_module.reading, "card_of", lambda model: card)
+    monkeypatch.setattr(keras_model.reading, "card_of", lambda model: card)
     with pytest.warns(UserWarning, match="with 1 of these 24 people, such as 'volunteer 3'"):
         calibrated(gallery, people)
     card["is_own"] = False  # zoo models were trained with numbered people

@@ -77,9 +77,7 @@ class Handlers:
 
     async def model(self) -> schemas.Model:
         """Describes the recordings that the model accepts."""
-        from keras_dml import inputs  # loads a backend
-
-        contract = inputs.from_model(self._gallery.model).contract
+        contract = self._gallery.inputs.contract
         fields = ("channels", "units", "rate_hz", "min_steps", "max_steps")
         values = {} if contract is None else {name: getattr(contract, name) for name in fields}
         return schemas.Model(**values, sensor=sensors.sensor(contract))

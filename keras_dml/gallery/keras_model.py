@@ -1,0 +1,96 @@
+"""Computes embeddings and distances for a gallery with a Keras model, and fingerprints models."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_dml import inference, inputs, quality
+from keras_dml._backend import keras, ops
+from keras_dml._typing import Path, Recordings
+from keras_dml.gallery.index import Index
+from keras_dml.gallery.model import GalleryModel
+from keras_dml.zoo import reading
+
+if TYPE_CHECKING:
+    from keras_dml.distances import Distance
+
+IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not change embeddings
+
+
+class KerasModel(GalleryModel):
+    """A `keras.Model` that computes embeddings and distances for a gallery.
+
+    The fingerprint is the SHA-256 digest of the distance and of the weights that compute embeddings
+    and distances. If the model has no weights, the digest covers the layers instead of weights.
+    Adding classes to a classifier does not change the fingerprint.
+
+    Args:
+        model: A `keras.Model`, or the name or path of a saved model.
+
+    Attributes:
+        model: The `keras.Model`.
+        distance: Distance with which the model compares embeddings.
+    """
+
+    def __init__(self, model: keras.Model | Path):
+        self.model: keras.Model = reading.loaded(model)
+        self.inputs: inputs.Signals | inputs.Matrices | inputs.Images = inputs.from_model(
+            self.model
+        )
+        is_saved = isinstance(model, str | os.PathLike)
+        self.name: str = reading.lasting(model) if is_saved else self.model.name
+        self.distance: Distance = inference.head_distance(self.model)
+        self._gate = quality.gate_of(self.model)
+        encoder = inputs.encoder(self.model)
+        self.embedding_shape: tuple[int, ...] = tuple(encoder.output_shape[1:])
+        self.fingerprint: str = _fingerprint(encoder, self.distance)
+
+    @property
+    def card(self) -> dict[str, Any] | None:
+        return reading.card_of(self.model)
+
+    def index(self) -> Index | None:
+        """Returns the `Index` for the embeddings, or None if the distance has no index vectors."""
+        shape = self.embedding_shape
+        sample = self.distance.degenerate(np.zeros(shape, np.float32))[None]
+        vectors = self.distance.index_vectors(sample)
+        return None if vectors is None else Index(self.distance, shape, vectors.shape[1])
+
+    def embed(self, recordings: Recordings) -> np.ndarray:
+        return inference.embed(self.model, recordings)
+
+    def check(self, embeddings: np.ndarray) -> None:
+        self.distance.check("embeddings", embeddings, self.model)
+
+    def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
+        return inference.distance(self.model, probes, stored)
+
+    def lower_bounds(self, stored: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        return self.distance.lower_bounds(stored)
+
+
+def _fingerprint(encoder, distance):
+    digest = hashlib.sha256(_class_and_config(distance))
+    weights = list(encoder.weights)
+    if not weights:
+        layers = encoder._flatten_layers(include_self=False)
+        computing = [layer for layer in layers if not isinstance(layer, keras.layers.InputLayer)]
+        for text in sorted(map(_class_and_config, computing)):
+            digest.update(text)
+    for weight in [*weights, *distance.weights]:
+        values = np.ascontiguousarray(ops.convert_to_numpy(weight))
+        digest.update(f"{values.dtype.name}{values.shape}".encode())
+        digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def _class_and_config(part):
+    """Returns the class and the configuration of a distance or a layer as JSON."""
+    config = {name: value for name, value in part.get_config().items() if name not in IGNORED}
+    return json.dumps([type(part).__name__, config], sort_keys=True, default=str).encode()
