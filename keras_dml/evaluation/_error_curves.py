@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import roc_curve
 
 ON_DIAGONAL = 1e-12  # FAR and FRR are ratios of counts below 1e9, so closer values are equal
 
@@ -24,8 +23,9 @@ def error_curve(scores, genuine):
         Tuple `(thresholds, far, tar)` of arrays of shape `(points,)`. The first point is (-inf, 0,
         0) and the last point is (largest score, 1, 1).
     """
-    far, tar, negated = roc_curve(genuine, -scores, drop_intermediate=False)
-    return -negated, far, tar
+    curves = WeightedCurves(scores, genuine)
+    (far,), (tar,) = curves(np.ones((1, scores.size)))
+    return np.append(-np.inf, scores[curves.order][curves.ends]), far, tar
 
 
 class WeightedCurves:

@@ -32,8 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from keras_dml.evaluation._error_curves import WeightedCurves, crossing, last_point_within
 
@@ -409,7 +408,7 @@ def independent_pairs(accepted, members, people):
     if not squares.any():
         return most
     freedom = min(people - 1, squares.sum() ** 2 / np.square(squares).sum())
-    certain = (norm.isf(OUTSIDE / 2) / student.isf(OUTSIDE / 2, freedom)) ** 2
+    certain = (ndtri(OUTSIDE / 2) / stdtrit(freedom, OUTSIDE / 2)) ** 2  # normal to Student's t
     variance = squares.sum() / len(accepted) ** 2
     return float(np.clip(certain * rate * (1 - rate) / variance, least, most))
 

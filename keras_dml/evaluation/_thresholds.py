@@ -35,7 +35,7 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest, genpareto, norm
+from scipy.special import betaincinv, boxcox, inv_boxcox, ndtr, ndtri
 
 from keras_dml import _percents
 from keras_dml._arrays import real, whole
@@ -65,7 +65,7 @@ TAIL_FRACTION = 0.1  # the tail model is fitted to this fraction of the scores, 
 TAIL_DRAWS, TAIL_SEED = 1000, 0
 # Percentiles of an interval that contains the rate of another group of people. The difference
 # between the rates of two groups has twice the variance of one group's rate.
-PERCENTILES_OF_OTHERS = 100 * norm.cdf(np.sqrt(2) * norm.ppf([0.025, 0.975]))
+PERCENTILES_OF_OTHERS = 100 * ndtr(np.sqrt(2) * ndtri([0.025, 0.975]))
 # Largest accepted fraction of the trials between a new person and everybody else. The limit is the
 # mean of two assumed fractions: 1/2 of the trials in which the new person claims to be somebody
 # else, and 0 of the trials in which somebody else claims to be the new person.
@@ -223,13 +223,19 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
             f"exceeds FAR {100 * far:g} %. The scores do not separate people. Use a better model."
         )
     accepted = int((imposters <= value).sum())
-    interval = binomtest(accepted, imposters.size).proportion_ci(0.95, method="exact")
     return FarThreshold(
         far=float(far),
         value=value,
         trials=int(imposters.size),
-        far_ci95=(float(interval.low), float(interval.high)),
+        far_ci95=_clopper_pearson(accepted, imposters.size),
     )
+
+
+def _clopper_pearson(events, trials):
+    """Returns the 95 % confidence interval of the probability of an event (Clopper1934)."""
+    low = betaincinv(events, trials - events + 1, 0.025) if events else 0.0
+    high = betaincinv(events + 1, trials - events, 0.975) if events < trials else 1.0
+    return float(low), float(high)
 
 
 # ---- rates of a given threshold ----
@@ -855,12 +861,14 @@ class Tail:
 
     def far(self, threshold):
         """Returns the false accept rate of a threshold at or below `start`."""
-        beyond = genpareto.sf(self.start - threshold, self.shape, scale=self.scale)
-        return float(self.rate * beyond)
+        excess = (self.start - threshold) / self.scale
+        if self.shape < 0 and excess >= -1 / self.shape:  # beyond the lower bound of the scores
+            return 0.0
+        return float(self.rate * inv_boxcox(-excess, -self.shape))
 
     def threshold(self, far):
         """Returns the threshold for the false accept rate `far`, which is at most `rate`."""
-        return float(self.start - genpareto.isf(far / self.rate, self.shape, scale=self.scale))
+        return float(self.start + self.scale * boxcox(far / self.rate, -self.shape))
 
 
 def fit_tail(scores, weights, start):

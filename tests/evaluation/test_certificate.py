@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import genpareto
 
 from keras_dml.evaluation import certificate, false_accepts
-from keras_dml.evaluation._thresholds import fit_tail, percent_rounded_up
+from keras_dml.evaluation._thresholds import Tail, fit_tail, percent_rounded_up
 from tests.evaluation.people import claims
 
 
@@ -127,6 +127,17 @@ def test_moments_estimate_the_tail_of_drawn_scores(shape):
     found = fit_tail(-excess, np.full(excess.size, 1 / excess.size), 0.0)
     assert (found.shape, found.scale) == pytest.approx((shape, 2.0), abs=0.1)
     assert found.far(found.threshold(0.01)) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("shape", [-0.3, 0.0, 1e-9, 0.2])
+def test_the_tail_is_a_generalized_pareto_distribution(shape):
+    tail = Tail(start=5.0, rate=0.1, shape=shape, scale=2.0)
+    for excess in (0.0, 0.5, 3.0, 6.0, 7.0, 20.0):  # with shape -0.3, the largest is 6.67
+        expected = 0.1 * genpareto.sf(excess, shape, scale=2.0)
+        assert tail.far(5 - excess) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    for far in (0.1, 0.03, 1e-5):
+        expected = 5 - genpareto.isf(far / 0.1, shape, scale=2.0)
+        assert tail.threshold(far) == pytest.approx(expected, rel=1e-9)
 
 
 def test_equal_scores_have_no_tail():
