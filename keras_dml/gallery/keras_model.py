@@ -1,9 +1,7 @@
-"""Computes embeddings and distances for a gallery with a Keras model, and fingerprints models."""
+"""Computes embeddings and distances for a gallery with a Keras model."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_dml import inference, inputs, quality
-from keras_dml._backend import keras, ops
+from keras_dml._backend import keras
 from keras_dml._typing import Path, Recordings
 from keras_dml.gallery.index import Index
 from keras_dml.gallery.model import GalleryModel
@@ -20,15 +18,11 @@ from keras_dml.zoo import reading
 if TYPE_CHECKING:
     from keras_dml.distances import Distance
 
-IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not change embeddings
-
 
 class KerasModel(GalleryModel):
     """A `keras.Model` that computes embeddings and distances for a gallery.
 
-    The fingerprint is the SHA-256 digest of the distance and of the weights that compute embeddings
-    and distances. If the model has no weights, the digest covers the layers instead of weights.
-    Adding classes to a classifier does not change the fingerprint.
+    Adding classes to a classifier does not change the fingerprint of its encoder.
 
     Args:
         model: A `keras.Model`, or the name or path of a saved model.
@@ -49,7 +43,7 @@ class KerasModel(GalleryModel):
         self._gate = quality.gate_of(self.model)
         encoder = inputs.encoder(self.model)
         self.embedding_shape: tuple[int, ...] = tuple(encoder.output_shape[1:])
-        self.fingerprint: str = _fingerprint(encoder, self.distance)
+        self.fingerprint: str = inference.fingerprint(encoder, self.distance)
 
     @property
     def card(self) -> dict[str, Any] | None:
@@ -73,24 +67,3 @@ class KerasModel(GalleryModel):
 
     def lower_bounds(self, stored: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         return self.distance.lower_bounds(stored)
-
-
-def _fingerprint(encoder, distance):
-    digest = hashlib.sha256(_class_and_config(distance))
-    weights = list(encoder.weights)
-    if not weights:
-        layers = encoder._flatten_layers(include_self=False)
-        computing = [layer for layer in layers if not isinstance(layer, keras.layers.InputLayer)]
-        for text in sorted(map(_class_and_config, computing)):
-            digest.update(text)
-    for weight in [*weights, *distance.weights]:
-        values = np.ascontiguousarray(ops.convert_to_numpy(weight))
-        digest.update(f"{values.dtype.name}{values.shape}".encode())
-        digest.update(values.tobytes())
-    return digest.hexdigest()
-
-
-def _class_and_config(part):
-    """Returns the class and the configuration of a distance or a layer as JSON."""
-    config = {name: value for name, value in part.get_config().items() if name not in IGNORED}
-    return json.dumps([type(part).__name__, config], sort_keys=True, default=str).encode()

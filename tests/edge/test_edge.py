@@ -18,7 +18,7 @@ from keras_dml._backend import keras
 from keras_dml.edge import _load, _model, _spd
 from keras_dml.export import _flatbuffer, edge_metadata
 from keras_dml.gallery import _decide
-from keras_dml.gallery.model import GalleryModel
+from keras_dml.gallery.keras_model import KerasModel
 from keras_dml.potato import Potato
 from keras_dml.zoo import reading
 
@@ -109,7 +109,7 @@ def test_large_sets_are_compared_in_blocks(model, monkeypatch):
 
 
 def test_a_file_names_its_model(model, keras_model):
-    assert model.fingerprint == GalleryModel(keras_model).fingerprint
+    assert model.fingerprint == KerasModel(keras_model).fingerprint
     assert model.distance_name == "wasserstein"
     assert model.contract == inputs.from_model(keras_model).contract
 
@@ -179,7 +179,7 @@ def test_the_quality_gate_gives_the_reasons_of_the_checks(model):
     flat = WALKS[3].copy()
     flat[:, 1] = 0.25
     assert model.unfit(WALKS) == {}
-    assert model.unfit([WALKS[1], flat]) == {1: "channel y is flat: it stands at 0.25"}
+    assert model.unfit([WALKS[1], flat]) == {1: "channel y is flat: its value is always 0.25"}
     assert set(model.unfit(flat)) == {0}
 
 
@@ -301,7 +301,7 @@ def test_matrices_and_the_potato_are_those_of_keras(tmp_path):
     z = model.embed(WALKS)
     np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-6)
     agree(model.distance(z, z), keras_dml.distance(keras_model, expected, expected))
-    assert model.fingerprint == GalleryModel(keras_model).fingerprint
+    assert model.fingerprint == KerasModel(keras_model).fingerprint
     loose = WALKS[3].copy()
     loose[:, 2] = 4 * loose[:, 0] + 0.01 * loose[:, 2]
     reasons = gate.refused([loose, *WALKS])
@@ -325,7 +325,7 @@ def test_a_classifier_of_images_compares_by_its_similarity(tmp_path, rng):
     agree(model.distance(z, z), keras_dml.distance(keras_model, expected, expected))
     np.testing.assert_array_equal(model.embed(images[0]), z[:1])
     assert model.contract is None and model.unfit(images) == {}
-    assert model.fingerprint == GalleryModel(keras_model).fingerprint
+    assert model.fingerprint == KerasModel(keras_model).fingerprint
     for wrong in (255 * images, images[:, :7], images.astype(int)):
         with pytest.raises(ValueError) as refused:
             keras_dml.embed(keras_model, wrong)
