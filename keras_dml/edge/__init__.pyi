@@ -1,4 +1,5 @@
+from ._gallery import Gallery as Gallery
 from ._load import load as load
 from ._model import Model as Model
 
-__all__ = ["Model", "load"]
+__all__ = ["Gallery", "Model", "load"]

@@ -2,15 +2,15 @@
 
 import hashlib
 import importlib.util
-import os
 import pathlib
+from typing import Any
 
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.edge._model import Model
 from keras_dml.zoo import catalog, lookup, schema
 
-FILE, SUFFIX = "model.tflite", ".tflite"
+FILE = f"model{lookup.EDGE_SUFFIX}"
 
 
 def load(name: Path) -> Model:
@@ -18,9 +18,9 @@ def load(name: Path) -> Model:
 
     Args:
         name: Name of a model of the zoo, whose folder must contain `model.tflite`. Or the path of a
-            .tflite file that `keras_dml.export.tflite` wrote, or of a folder that contains
-            `model.tflite`. If the folder of the file contains a `card.json` with the SHA-256 of the
-            file, the function compares the file with the card.
+            .tflite file that `keras_dml.export.tflite` wrote, of a .keras file beside the .tflite
+            file, or of a folder that contains `model.tflite`. If the folder of the file contains a
+            `card.json` with the SHA-256 of the file, the function compares the file with the card.
 
     Returns:
         The model.
@@ -38,9 +38,7 @@ def load(name: Path) -> Model:
             'LiteRT, which runs TFLite files, is not installed. Install it: pip install "keras-dml'
             '[edge]".'
         )
-    is_path = lookup.is_path(name) or os.fspath(name).endswith(SUFFIX)
-    path = pathlib.Path(name).expanduser() if is_path else lookup.find(name)
-    file = path / FILE if path.is_dir() else path
+    file = file_of(name)
     if not file.is_file():
         raise FileNotFoundError(
             Message(
@@ -50,19 +48,37 @@ def load(name: Path) -> Model:
             )
         )
     blob = file.read_bytes()
-    _check_digest(file, blob)
-    return Model(blob, name if not is_path else str(file.resolve()))
+    return Model(blob, lookup.lasting(name), _checked_card(file, blob))
 
 
-def _check_digest(file, blob):
-    """Compares a file with the card in its folder, if the card contains the SHA-256 of the file."""
+def file_of(name: Path) -> pathlib.Path:
+    """Returns the path of the .tflite file of a model. The file may be missing.
+
+    Args:
+        name: Name or path of a model, as in `load`.
+
+    Raises:
+        TypeError: If `name` is neither a string nor a path.
+        ValueError: If no model has this name.
+    """
+    is_path = lookup.is_path(name)
+    path = pathlib.Path(name).expanduser() if is_path else lookup.find(name)
+    return path / FILE if path.is_dir() else path.with_suffix(lookup.EDGE_SUFFIX)
+
+
+def _checked_card(file: pathlib.Path, blob: bytes) -> dict[str, Any] | None:
+    """Returns the card in the folder of a file, or None if the card describes no such file.
+
+    Raises:
+        ValueError: If the card contains another SHA-256 than that of the file.
+    """
     path = file.with_name(lookup.CARD)
     if not path.is_file():
-        return
+        return None
     card = schema.validate(catalog.read_json(path), f"{path}", {"edge?": schema.EDGE})
     entry = card.get("edge")
     if entry is None or entry["file"] != file.name:
-        return
+        return None
     digest = hashlib.sha256(blob).hexdigest()
     if digest != entry["sha256"]:
         raise ValueError(
@@ -70,3 +86,4 @@ def _check_digest(file, blob):
             f"but the card contains {entry['sha256']}. The file is damaged or truncated, or it was "
             "replaced. Copy the file again from the original, or export the model again."
         )
+    return card

@@ -1,6 +1,7 @@
 """Runs a model in a .tflite file."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class Model:
     Args:
         blob: Bytes of a .tflite file that `keras_dml.export.tflite` wrote.
         name: Name or path of the model.
+        card: Model card, or None if the model has no card.
 
     Attributes:
         name: Name or path of the model.
@@ -35,13 +37,16 @@ class Model:
         fingerprint: Fingerprint of the Keras model, which a gallery stores, see
             `keras_dml.inference.fingerprint`.
         contract: `keras_dml.contract.Contract` of the recordings, or None if there is no contract.
+        inputs: Object that checks inputs of the model, see `keras_dml.inputs`.
+        gate: Quality gate of the model, see `keras_dml.quality`, or None.
+        card: Model card, or None if the model has no card.
 
     Raises:
         ValueError: If the file is damaged, was not written by `keras_dml.export.tflite`, or NumPy
             cannot compute the distance of the model.
     """
 
-    def __init__(self, blob: bytes, name: str):
+    def __init__(self, blob: bytes, name: str, card: dict[str, Any] | None = None):
         from ai_edge_litert.interpreter import Interpreter
 
         about = edge_metadata.read(blob, name)
@@ -67,10 +72,11 @@ class Model:
         self.contract: Contract | None = about.contract
         self._knots = about.knots
         self._steps = about.steps
-        self._inputs = self._kind(about)
-        self._gate = None
+        self.inputs: inputs.Signals | inputs.Matrices | inputs.Images = self._kind(about)
+        self.card: dict[str, Any] | None = card
+        self.gate: quality.Gate | None = None
         if about.usual is not None:
-            self._gate = quality.Gate(about.usual, about.potato, self._covariances)
+            self.gate = quality.Gate(about.usual, about.potato, self._covariances)
 
     def embed(self, recordings: ArrayLike | Recordings) -> np.ndarray:
         """Computes embeddings, one embedding per recording.
@@ -94,9 +100,22 @@ class Model:
             UserWarning: If the magnitude of most recordings is outside the range that the contract
                 states for the training data.
         """
-        arrays = self._inputs.read(self._as_list(recordings))
-        result = self._run("embed", arrays)
+        arrays = self.inputs.read(self._as_list(recordings))
+        result = self.embed_unchecked(arrays)
         embeddings.check_embedded(result, np.arange(len(arrays)), arrays)
+        return result
+
+    def embed_unchecked(self, arrays: np.ndarray | Recordings) -> np.ndarray:
+        """Computes embeddings of inputs that were checked before or that need no checks.
+
+        Args:
+            arrays: Inputs of the model, float32 arrays.
+
+        Returns:
+            Embeddings, float32, shape `(inputs, ...)`. An embedding is NaN if its input is not
+            finite or has a length that the model does not accept.
+        """
+        result = self._run("embed", arrays)
         if self.distance_name == AFFINE_INVARIANT:
             result = _spd.matrices(result, self.embedding_shape[0]).astype(np.float32)
         return result
@@ -116,7 +135,7 @@ class Model:
             ValueError: If the embeddings are not finite, do not have the shape of the model's
                 embeddings, or come from another model.
         """
-        x, y = self._checked("x", x), self._checked("y", y)
+        x, y = self.checked("x", x), self.checked("y", y)
         result = np.empty((len(x), len(y)), np.float32)
         if self.distance_name == AFFINE_INVARIANT:
             for row, embedding in zip(result, x.astype(np.float64), strict=True):
@@ -149,8 +168,8 @@ class Model:
         recordings = self._as_list(recordings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # `embed` emits one warning for all
-            self._inputs.read(recordings)
-        return {} if self._gate is None else self._gate.refused(recordings)
+            self.inputs.read(recordings)
+        return {} if self.gate is None else self.gate.refused(recordings)
 
     def _kind(self, about):
         """Returns an object that checks inputs in the same way as for the Keras model."""
@@ -163,7 +182,7 @@ class Model:
 
     def _as_list(self, recordings):
         is_single = isinstance(recordings, np.ndarray) and recordings.ndim == len(
-            self._inputs.shape
+            self.inputs.shape
         )
         return [recordings] if is_single else recordings
 
@@ -171,14 +190,24 @@ class Model:
         """Returns the outputs of a signature for inputs of the model, shape `(inputs, ...)`."""
         outputs = []
         for array in arrays:
-            (output,) = self._runners[signature](**self._inputs.single(array, self._steps)).values()
+            (output,) = self._runners[signature](**self.inputs.single(array, self._steps)).values()
             outputs.append(output)
         return np.concatenate(outputs)
 
     def _covariances(self, recordings):
         return self._run("covariance", [np.asarray(x, np.float32) for x in recordings])
 
-    def _checked(self, name, values):
+    def checked(self, name: str, values: ArrayLike) -> np.ndarray:
+        """Converts embeddings to a float32 array, and checks that this model computed them.
+
+        Args:
+            name: Name of the argument in error messages.
+            values: Embeddings, shape `(n, ...)`.
+
+        Raises:
+            TypeError: If the embeddings are not real numbers.
+            ValueError: If the embeddings are not finite, or come from another model.
+        """
         array = real(f"`{name}`", values, np.float32)
         embeddings.check_finite(name, array)
         embeddings.check_shape(name, array, self.embedding_shape, self.name)

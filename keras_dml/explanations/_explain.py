@@ -1,6 +1,7 @@
 """Explains the distance between two recordings."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -121,7 +122,14 @@ def _between(model, embeddings, recordings):
     explanation = _sum_of_parts(model, embeddings, recordings)
     if explanation is not None and (explanation.timelines or explanation.channels):
         return explanation
-    occlusion = _occlusion.explain_by_occlusion(model, embeddings, recordings)
+    encoder = inputs.encoder(model)
+    network = _occlusion.Network(
+        inputs.from_model(model),
+        reading.card_of(model),
+        lambda arrays: ops.convert_to_numpy(encoder(arrays, training=False)),
+        functools.partial(inference.distance, model),
+    )
+    occlusion = _occlusion.explain_by_occlusion(network, embeddings, recordings)
     if explanation is None:
         return occlusion
     return dataclasses.replace(occlusion, parts=explanation.parts, labels=explanation.labels)

@@ -1,19 +1,20 @@
-"""Provides explanations by occlusion.
+"""Explains distances by occlusion, which removes a moment, channel or region and measures the
+change.
 
-Explains distances by occlusion, which removes a moment, channel or region and measures the change.
+The module does not import Keras, so that a .tflite file can be explained too.
 """
 
 import dataclasses
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from keras_dml import inference, inputs
+from keras_dml import inputs
 from keras_dml import progress as bars
-from keras_dml._backend import keras, ops
 from keras_dml._typing import ArrayLike
 from keras_dml.explanations._result import Explanation, Timeline
-from keras_dml.zoo import reading
 
 SPANS = 20  # spans per recording, so each recording is embedded 21 times
 GRID = 5  # number of rows and columns of regions in an image
@@ -30,8 +31,26 @@ ROWS = "The correlations of each channel with all other channels were set to 0."
 ALONE = "Only one part was replaced at a time, so the changes do not sum to the distance."
 
 
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """Functions of a model that computes embeddings.
+
+    Attributes:
+        inputs: Object that checks inputs of the model (see `keras_dml.inputs`).
+        card: Model card, or None if the model has no card.
+        embed: Function that computes embeddings `(n, ...)` of inputs `(n, ...)`, without checking
+            the inputs.
+        distance: Function that computes distances `(n, m)` between embeddings.
+    """
+
+    inputs: inputs.Signals | inputs.Matrices | inputs.Images
+    card: dict[str, Any] | None
+    embed: Callable[[np.ndarray], np.ndarray]
+    distance: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
 def explain_by_occlusion(
-    model: keras.Model, embeddings: dict[str, np.ndarray], recordings: dict[str, ArrayLike]
+    network: Network, embeddings: dict[str, np.ndarray], recordings: dict[str, ArrayLike]
 ) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
@@ -49,20 +68,20 @@ def explain_by_occlusion(
     variation of the channel. Replacing the channel by 0 also removes the level of the channel.
 
     Args:
-        model: Model that computed the embeddings.
+        network: Model that computed the embeddings.
         embeddings: Dict from the names of the two recordings to their embeddings.
         recordings: Dict from names to the recordings that are available.
 
     Returns:
         `Explanation` without parts.
     """
-    kind = inputs.from_model(model)
+    kind = network.inputs
     x, y = embeddings.values()
-    distance = float(inference.distance(model, x[None], y[None])[0, 0])
+    distance = float(network.distance(x[None], y[None])[0, 0])
     arrays = {name: np.asarray(array, np.float32) for name, array in recordings.items()}
-    changes = functools.partial(_changes, model, embeddings)
+    changes = functools.partial(_changes, network, embeddings)
     explanation = Explanation(distance, None, (), "", by_removal=True)
-    names = _channel_names(model, kind)
+    names = _channel_names(network.card, kind)
     if isinstance(kind, inputs.Images):
         return _of_images(explanation, names, arrays, changes)
     if isinstance(kind, inputs.Matrices):
@@ -72,14 +91,14 @@ def explain_by_occlusion(
     return _of_signals(explanation, names, arrays, changes)
 
 
-def _channel_names(model, kind):
+def _channel_names(card, kind):
     """Returns the channel names of the contract or of the model card, or numbers if neither has
     names.
     """
     if kind.contract is not None:
         return kind.contract.channels
     count = kind.shape[-1]
-    names = (reading.card_of(model) or {}).get("input", {}).get("channels", ())
+    names = (card or {}).get("input", {}).get("channels", ())
     return names if len(names) == count else [f"channel {i}" for i in range(count)]
 
 
@@ -190,7 +209,7 @@ def _without_region(image, box):
     return array
 
 
-def _changes(model, embeddings, name, recording, removals):
+def _changes(network, embeddings, name, recording, removals):
     """Computes by how much each removal lowers the distance. A negative value means that the
     distance rises.
 
@@ -202,27 +221,26 @@ def _changes(model, embeddings, name, recording, removals):
         Decreases of the distance, shape `(removals,)`. A decrease is 0 if the distance is
         undefined, for example because a covariance matrix without a channel is singular.
     """
-    encoder = inputs.encoder(model)
     rows = max(1, min(BATCH_ROWS, BATCH_NUMBERS // recording.size))
     variants = [np.copy, *removals]
     batches = [variants[i : i + rows] for i in range(0, len(variants), rows)]
     distances = []
     for batch in bars.track(batches, "explaining") if len(batches) > 1 else batches:
         arrays = np.stack([remove(recording) for remove in batch])
-        z = ops.convert_to_numpy(encoder(arrays, training=False))
-        distances += [_distance(model, embeddings, name, row) for row in z]
+        z = network.embed(arrays)
+        distances += [_distance(network, embeddings, name, row) for row in z]
     values = distances[0] - np.array(distances[1:])
     values = np.where(np.isfinite(values), values, 0.0)
     scale = max(abs(distances[0]), np.abs(values).max(initial=0.0))
     return np.where(np.abs(values) > ROUNDING * scale, values, 0.0)
 
 
-def _distance(model, embeddings, name, embedding):
+def _distance(network, embeddings, name, embedding):
     """Replaces one of the two embeddings and returns the new distance, or NaN if the new distance
     is undefined.
     """
     x, y = (embeddings | {name: embedding}).values()
     try:
-        return float(inference.distance(model, x[None], y[None])[0, 0])
+        return float(network.distance(x[None], y[None])[0, 0])
     except ValueError:  # the embedding is not finite, or the matrix is not positive definite
         return np.nan

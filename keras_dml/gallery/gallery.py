@@ -660,9 +660,7 @@ class Gallery:
                     count=len(recordings),
                 )
             )
-        from keras_dml.explanations import explain_nearest  # loads Keras
-
-        return explain_nearest(self.model, recordings[0], templates.enrolled_of(person))
+        return self._model.explain(recordings[0], templates.enrolled_of(person))
 
     def calibrate(
         self,

@@ -10,13 +10,14 @@ import numpy as np
 
 from keras_dml import inference, inputs, quality
 from keras_dml._backend import keras
-from keras_dml._typing import Path, Recordings
+from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.gallery.index import Index
 from keras_dml.gallery.model import GalleryModel
-from keras_dml.zoo import reading
+from keras_dml.zoo import lookup, reading
 
 if TYPE_CHECKING:
     from keras_dml.distances import Distance
+    from keras_dml.explanations import Explanation
 
 
 class KerasModel(GalleryModel):
@@ -38,7 +39,7 @@ class KerasModel(GalleryModel):
             self.model
         )
         is_saved = isinstance(model, str | os.PathLike)
-        self.name: str = reading.lasting(model) if is_saved else self.model.name
+        self.name: str = lookup.lasting(model) if is_saved else self.model.name
         self.distance: Distance = inference.head_distance(self.model)
         self._gate = quality.gate_of(self.model)
         encoder = inputs.encoder(self.model)
@@ -58,6 +59,11 @@ class KerasModel(GalleryModel):
 
     def embed(self, recordings: Recordings) -> np.ndarray:
         return inference.embed(self.model, recordings)
+
+    def explain(self, recording: ArrayLike, embeddings: np.ndarray) -> Explanation:
+        from keras_dml.explanations import explain_nearest
+
+        return explain_nearest(self.model, recording, embeddings)
 
     def check(self, embeddings: np.ndarray) -> None:
         self.distance.check("embeddings", embeddings, self.model)

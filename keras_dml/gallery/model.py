@@ -19,6 +19,7 @@ from keras_dml.zoo import pseudonyms
 
 if TYPE_CHECKING:
     from keras_dml import inputs, quality
+    from keras_dml.explanations import Explanation
     from keras_dml.gallery.index import Index
 
 
@@ -50,6 +51,11 @@ class GalleryModel(abc.ABC):
     @abc.abstractmethod
     def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
         """Computes the distances from probes to stored embeddings, shape `(probes, stored)`."""
+
+    @abc.abstractmethod
+    def explain(self, recording: ArrayLike, embeddings: np.ndarray) -> Explanation:
+        """Explains the distance from a recording to the nearest of several embeddings, see
+        `keras_dml.explanations.explain_nearest`."""
 
     @abc.abstractmethod
     def check(self, embeddings: np.ndarray) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from keras_dml._typing import Path
 
 VARIABLE = "KERAS_DML_ZOO"
-CARD, SUFFIX = "card.json", ".keras"
+CARD, SUFFIX, EDGE_SUFFIX = "card.json", ".keras", ".tflite"
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -112,7 +112,8 @@ def folder_at(path: Path) -> pathlib.Path:
 def is_path(name: Path) -> bool:
     """Returns True if `name` is the path of a model, and False if it is the name of a model.
 
-    A path is a `pathlib.Path`, or a text that contains a path separator or ends in `.keras`.
+    A path is a `pathlib.Path`, or a text that contains a path separator or ends in `.keras` or
+    `.tflite`.
 
     Raises:
         TypeError: If `name` is neither a text nor a path.
@@ -120,5 +121,13 @@ def is_path(name: Path) -> bool:
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(f"Give a model by its name or its path. Received {type(name).__name__}.")
     text = os.fspath(name)
-    separators = {os.sep, os.altsep or os.sep}
-    return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))
+    has_separator = not {os.sep, os.altsep or os.sep}.isdisjoint(text)
+    is_file = text.endswith((SUFFIX, EDGE_SUFFIX))
+    return isinstance(name, os.PathLike) or is_file or has_separator
+
+
+def lasting(name: Path) -> str:
+    """Makes a path absolute, so that it is valid in any working directory. Returns a name
+    unchanged.
+    """
+    return str(pathlib.Path(name).expanduser().resolve()) if is_path(name) else os.fspath(name)

@@ -141,13 +141,6 @@ def loaded(model: Any) -> Any:
     return load(model) if isinstance(model, str | os.PathLike) else model
 
 
-def lasting(name: Path) -> str:
-    """Makes a path absolute, so that it is valid in any working directory. Returns a name
-    unchanged.
-    """
-    return str(pathlib.Path(name).expanduser().resolve()) if lookup.is_path(name) else name
-
-
 def read_golden(path: pathlib.Path) -> tuple[list[np.ndarray], np.ndarray]:
     """Reads recordings and their embeddings from a file that `keras_dml.training.publish` wrote.
 
@@ -202,6 +195,11 @@ def _file_and_card(name):
         raise FileNotFoundError(
             f"The model file {str(file)!r} does not exist. Give the path of a {lookup.SUFFIX} "
             f"file, or the name of a model of the zoo: {', '.join(lookup.names())}."
+        )
+    if file.suffix == lookup.EDGE_SUFFIX:
+        raise ValueError(
+            f"{file} is a TFLite file, which Keras cannot read. `keras_dml.edge` reads it. Or give "
+            f"the path of the {lookup.SUFFIX} file from which it was exported."
         )
     card_path = file.with_name(lookup.CARD)
     if not card_path.is_file():

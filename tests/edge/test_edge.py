@@ -65,7 +65,7 @@ def written(model, folder, gate=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quality, "gate_of", lambda _: gate)
         export.tflite(model, folder / _load.FILE, None)
-    return edge.load(folder)
+    return edge.load(folder / _load.FILE)
 
 
 @pytest.fixture(scope="module")
