@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 
-from keras_dml._backend.streams import redirected
+from keras_dml._redirection import redirected
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 NOTES = re.compile(

@@ -53,7 +53,8 @@ def write(path, out, quantization, representative, access, *, far, as_json):
         _answers.spell_errors(_options.GALLERY_NAMES | _exports.NAMES),
     ):
         recordings = None if representative is None else _exports.read_recordings(representative)
-        with _galleries.open_gallery(path, access=access) as gallery:
+        keras = _options.EngineName.keras  # exporting needs TensorFlow
+        with _galleries.open_gallery(path, access=access, engine=keras) as gallery:
             with _console.stage(f"write {out} and compare its decisions with the gallery"):
                 result = galleries.export_tflite(
                     gallery, out, quantization, far=far, representative=recordings

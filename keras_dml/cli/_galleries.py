@@ -2,28 +2,39 @@
 
 import contextlib
 import itertools
+import os
 import pathlib
 
+from keras_dml import edge, recordings
 from keras_dml import gallery as galleries
-from keras_dml import recordings
 from keras_dml._messages import spelled
 from keras_dml.cli import _console, _models, _options
 from keras_dml.gallery import files as gallery_files
 from keras_dml.gallery.files import Enrolled, enrolled
+from keras_dml.gallery.store import is_url
 from keras_dml.progress import track
 
 
 @contextlib.contextmanager
 def open_gallery(
-    path, model=None, access=_options.Access(), *, may_be_new=False, paths=None, needs=None
+    path,
+    model=None,
+    access=_options.Access(),
+    *,
+    engine=None,
+    may_be_new=False,
+    paths=None,
+    needs=None,
 ):
     """Opens a gallery. Invalid arguments are reported before the model is loaded.
 
     Args:
         path: Path of the gallery.
-        model: Name or path of the model, or a `keras.Model`. Default: the model that the gallery
-            was created with.
+        model: Name or path of the model, or the model of another open gallery. Default: the model
+            that the gallery was created with.
         access: Keys of an encrypted gallery, an `_options.Access`.
+        engine: Library that computes embeddings, an `_options.EngineName`. Default: see
+            `engine_of`.
         may_be_new: If True, a gallery that does not exist is created.
         paths: Files and folders of recordings that must exist, or None.
         needs: Further arguments of `keras_dml.gallery.check`, a dict `{name: value}`, or None.
@@ -42,9 +53,67 @@ def open_gallery(
     elif model is None:
         _refuse_without_model(path)
     with _console.stage(f"open {galleries.hide_password(path)}"):
-        gallery = galleries.Gallery(path, model, **vars(access))
+        gallery = _opened(path, model, access, engine)
     with gallery:
         yield gallery
+
+
+def _opened(path, model, access, engine):
+    if engine is None:
+        engine = engine_of(path, model, access)
+    if engine == _options.EngineName.edge:
+        if access.keys is not None:
+            raise ValueError(
+                "--keys is for galleries on a server, which --engine edge cannot open."
+            )
+        return edge.Gallery(path, model, key=access.key)
+    return galleries.Gallery(path, model, **vars(access))
+
+
+def engine_of(path, model, access):
+    """Returns the name of the library that computes embeddings of a gallery, if the user names no
+    library.
+
+    The function chooses `edge`, if the model has a .tflite file, and `keras` for other models. The
+    function always chooses `keras` for galleries on a server.
+
+    Args:
+        path: Path of the gallery.
+        model: Name or path of the model, the model of another open gallery, or None.
+        access: Keys of an encrypted gallery, an `_options.Access`.
+    """
+    if is_url(path):
+        return _options.EngineName.keras
+    if model is None:
+        model = galleries.info(path, **vars(access)).model
+    return engine_of_model(model)
+
+
+def engine_of_model(model):
+    """Returns the library that computes embeddings of a model, as in `engine_of`.
+
+    Args:
+        model: Name or path of the model, a `keras_dml.edge.Model`, or a `keras.Model`.
+    """
+    is_name = isinstance(model, str | os.PathLike)
+    has_file = edge.can_load(model) if is_name else isinstance(model, edge.Model)
+    return _options.EngineName.edge if has_file else _options.EngineName.keras
+
+
+def load_model(name, engine=None):
+    """Loads a model without a gallery, and returns a `keras_dml.gallery.model.GalleryModel`.
+
+    Args:
+        name: Name or path of the model.
+        engine: Library that computes embeddings, see `open_gallery`.
+    """
+    if (engine or engine_of_model(name)) == _options.EngineName.edge:
+        from keras_dml.edge.gallery import EdgeModel
+
+        return EdgeModel(name)
+    from keras_dml.gallery.keras_model import KerasModel  # loads Keras
+
+    return KerasModel(name)
 
 
 def check_exists(path):

@@ -81,6 +81,24 @@ GalleryModel = Annotated[
         autocompletion=_completion.complete_models,
     ),
 ]
+
+
+class EngineName(enum.StrEnum):
+    """Libraries that can compute embeddings and distances."""
+
+    edge = "edge"
+    keras = "keras"
+
+
+Engine = Annotated[
+    EngineName | None,
+    typer.Option(
+        "--engine",
+        help="Library that computes embeddings: edge (LiteRT, needs the .tflite file of the model, "
+        "starts in a fraction of a second) or keras.",
+        show_default="edge, or keras for models without a .tflite file and for servers",
+    ),
+]
 Channels = Annotated[
     str | None,
     typer.Option(
@@ -280,11 +298,14 @@ class GalleryOptions:
             used.
         reading: Options that say how files are read.
         access: Keys that open an encrypted gallery.
+        engine: Library that computes embeddings. If None, LiteRT is used if the model has a .tflite
+            file.
     """
 
     model: GalleryModel = None
     reading: Reading = Reading()
     access: Access = Access()
+    engine: Engine = None
 
 
 def as_typed(reading):

@@ -142,7 +142,7 @@ def run(
         group_by_person = None if groups is None else _read_groups(groups, folder, listing.people)
         paths = [recording.path for recording in listing.recordings]
         with _galleries.open_gallery(
-            gallery, options.model, options.access, may_be_new=True
+            gallery, options.model, options.access, engine=options.engine, may_be_new=True
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
             values, indices, refused = _galleries.read_recordings(reader, paths)

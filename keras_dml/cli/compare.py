@@ -25,14 +25,8 @@ class _Comparison:
     """Model with the attributes of a gallery that `_galleries.Reader` needs."""
 
     def __init__(self, model):
-        from keras_dml import quality
-
-        self.model, self.reading = model, {}  # there is no enrollment that stored options
-        self._gate = quality.gate_of(model)
-
-    def unfit(self, recordings):
-        """Returns reasons why recordings should not be compared, `{index: reason}`."""
-        return {} if self._gate is None else self._gate.refused(recordings)
+        self.inputs, self.unfit = model.inputs, model.unfit
+        self.reading = {}  # there is no enrollment that stored options
 
 
 def run(
@@ -50,6 +44,7 @@ def run(
         ),
     ],
     reading: _options.Reading = _options.Reading(),
+    engine: _options.Engine = None,
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ) -> None:
@@ -75,19 +70,17 @@ def run(
         paths = [_galleries.find_file(path) for path in (first, second)]
         name = _models.resolve(model)
         with _console.stage(f"load {model}"):
-            from keras_dml import inference
             from keras_dml.gallery import Scale
-            from keras_dml.zoo import reading as models
 
-            comparison = _Comparison(models.load(name))
-        reader = _galleries.Reader(comparison, reading)
+            loaded = _galleries.load_model(name, engine)
+        reader = _galleries.Reader(_Comparison(loaded), reading)
         windows = [reader.read(path) for path in paths]
         reader.print_notes()
-        embeddings = [inference.embed(comparison.model, part) for part in windows]
-        between = inference.distance(comparison.model, *embeddings)
+        embeddings = [loaded.embed(part) for part in windows]
+        between = loaded.distances(*embeddings)
         distance = float(between.min(axis=1).mean())
-        card = models.card_of(comparison.model) or {}
-        alone = inference.distance(comparison.model, embeddings[1], embeddings[1])
+        card = loaded.card or {}
+        alone = loaded.distances(embeddings[1], embeddings[1])
         scale = Scale.from_card(card, alone.diagonal().mean())
     if as_json:
         _console.print_json(

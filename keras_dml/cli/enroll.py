@@ -68,7 +68,7 @@ def _enroll_person(gallery, person, files, options, as_json):
         paths = _galleries.find_files(files)  # before a new gallery is created
         _galleries.check_formats(paths)
         with _galleries.open_gallery(
-            gallery, options.model, options.access, may_be_new=True
+            gallery, options.model, options.access, engine=options.engine, may_be_new=True
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
             earlier = _days.earlier_dates(opened_gallery, [person])
@@ -112,7 +112,7 @@ def _enroll_people(gallery, folder, options, as_json):
                 f"{galleries.hide_password(gallery)} PERSON FILES."
             ) from None
         with _galleries.open_gallery(
-            gallery, options.model, options.access, may_be_new=True
+            gallery, options.model, options.access, engine=options.engine, may_be_new=True
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
             earlier = _days.earlier_dates(opened_gallery, listing.people)

@@ -50,7 +50,12 @@ def run(
     with _answers.spell_messages(), contextlib.ExitStack() as stack:
         opened_gallery = stack.enter_context(
             _galleries.open_gallery(
-                gallery, options.model, options.access, paths=[file], needs=needs
+                gallery,
+                options.model,
+                options.access,
+                engine=options.engine,
+                paths=[file],
+                needs=needs,
             )
         )
         reader = _galleries.Reader(opened_gallery, options.reading)

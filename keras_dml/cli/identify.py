@@ -46,7 +46,7 @@ def run(
     with _answers.spell_messages():
         needs = _galleries.decision_requirements(far=far, threshold=threshold, may_rank=True)
         with _galleries.open_gallery(
-            gallery, options.model, options.access, paths=files, needs=needs
+            gallery, options.model, options.access, engine=options.engine, paths=files, needs=needs
         ) as opened_gallery:
             recordings, notes = _galleries.read_probe(opened_gallery, files, options.reading)
             result = opened_gallery.identify(recordings, top, far=far, threshold=threshold)

@@ -65,6 +65,7 @@ def run(
                 gallery,
                 options.model,
                 options.access,
+                engine=options.engine,
                 paths=[file] if follow is None else None,
                 needs=needs,
             )

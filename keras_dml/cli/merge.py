@@ -45,6 +45,7 @@ def run(
         ),
     ] = None,
     access: _options.Access = _options.Access(),
+    engine: _options.Engine = None,
     as_json: _options.AsJson = False,
 ) -> None:
     """Add the people of another gallery, for example from a second phone, to a gallery.
@@ -68,7 +69,9 @@ def run(
         _galleries.check_exists(gallery)
         if not is_file_of_templates:
             _galleries.check_exists(other)
-        opened_gallery = stack.enter_context(_galleries.open_gallery(gallery, model, access))
+        opened_gallery = stack.enter_context(
+            _galleries.open_gallery(gallery, model, access, engine=engine)
+        )
         if is_file_of_templates:
             added = opened_gallery.merge(other)
         else:

@@ -60,7 +60,7 @@ def run(
     with _answers.spell_messages():
         needs = {"person": person}
         with _galleries.open_gallery(
-            gallery, options.model, options.access, paths=files, needs=needs
+            gallery, options.model, options.access, engine=options.engine, paths=files, needs=needs
         ) as opened_gallery:
             recordings, notes = _galleries.read_probe(opened_gallery, files, options.reading)
             opened_gallery.reject(person, recordings)

@@ -82,6 +82,7 @@ def run(
     allow_origin: Origins = None,
     allow_host: Names = None,
     access: _options.Access = _options.Access(),
+    engine: _options.Engine = None,
 ) -> None:
     """Serve a web page and a REST interface that enroll, verify and identify people.
 
@@ -113,7 +114,7 @@ def run(
         with listening.to(host, port, options.tokens) as listener:
             may_be_new = model is not None
             with _galleries.open_gallery(
-                gallery, model, access, may_be_new=may_be_new
+                gallery, model, access, engine=engine, may_be_new=may_be_new
             ) as opened_gallery:
                 from keras_dml.gallery.server import app
 

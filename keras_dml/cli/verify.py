@@ -38,7 +38,7 @@ def run(
     with _answers.spell_messages():
         needs = _galleries.decision_requirements(person, far=far, threshold=threshold)
         with _galleries.open_gallery(
-            gallery, options.model, options.access, paths=files, needs=needs
+            gallery, options.model, options.access, engine=options.engine, paths=files, needs=needs
         ) as opened_gallery:
             recordings, notes = _galleries.read_probe(opened_gallery, files, options.reading)
             decision = opened_gallery.verify(person, recordings, far=far, threshold=threshold)

@@ -17,10 +17,11 @@ def load(name: Path) -> Model:
     """Loads a model that runs with NumPy and LiteRT.
 
     Args:
-        name: Name of a model of the zoo, whose folder must contain `model.tflite`. Or the path of a
-            .tflite file that `keras_dml.export.tflite` wrote, of a .keras file beside the .tflite
-            file, or of a folder that contains `model.tflite`. If the folder of the file contains a
-            `card.json` with the SHA-256 of the file, the function compares the file with the card.
+        name: Name of a model of the zoo, path of a .tflite file that `keras_dml.export.tflite`
+            wrote, path of a folder, or path of a .keras file. In a folder, the function reads the
+            file that `card.json` names in the entry `edge`, and otherwise `model.tflite`. Instead
+            of `NAME.keras`, the function reads `NAME.tflite`, unless the card names another file.
+            The function compares the file with the SHA-256 in the card.
 
     Returns:
         The model.
@@ -51,6 +52,19 @@ def load(name: Path) -> Model:
     return Model(blob, lookup.lasting(name), _checked_card(file, blob))
 
 
+def can_load(name: Path) -> bool:
+    """Returns True if LiteRT is installed and the .tflite file of a model exists.
+
+    Args:
+        name: Name or path of a model, as in `load`.
+
+    Raises:
+        TypeError: If `name` is neither a string nor a path.
+        ValueError: If no model has this name.
+    """
+    return importlib.util.find_spec("ai_edge_litert") is not None and file_of(name).is_file()
+
+
 def file_of(name: Path) -> pathlib.Path:
     """Returns the path of the .tflite file of a model. The file may be missing.
 
@@ -61,9 +75,22 @@ def file_of(name: Path) -> pathlib.Path:
         TypeError: If `name` is neither a string nor a path.
         ValueError: If no model has this name.
     """
-    is_path = lookup.is_path(name)
-    path = pathlib.Path(name).expanduser() if is_path else lookup.find(name)
+    path = pathlib.Path(name).expanduser() if lookup.is_path(name) else lookup.find(name)
+    if path.suffix == lookup.EDGE_SUFFIX:
+        return path
+    folder = path if path.is_dir() else path.parent
+    card = _card(folder)
+    if "edge" in card and path in (folder, folder / card.get("model", {}).get("file", "")):
+        return folder / card["edge"]["file"]
     return path / FILE if path.is_dir() else path.with_suffix(lookup.EDGE_SUFFIX)
+
+
+def _card(folder: pathlib.Path) -> dict[str, Any]:
+    """Returns the card in a folder, or an empty dict if the folder has no card."""
+    path = folder / lookup.CARD
+    if not path.is_file():
+        return {}
+    return schema.validate(catalog.read_json(path), f"{path}", {"edge?": schema.EDGE})
 
 
 def _checked_card(file: pathlib.Path, blob: bytes) -> dict[str, Any] | None:
@@ -72,10 +99,7 @@ def _checked_card(file: pathlib.Path, blob: bytes) -> dict[str, Any] | None:
     Raises:
         ValueError: If the card contains another SHA-256 than that of the file.
     """
-    path = file.with_name(lookup.CARD)
-    if not path.is_file():
-        return None
-    card = schema.validate(catalog.read_json(path), f"{path}", {"edge?": schema.EDGE})
+    card = _card(file.parent)
     entry = card.get("edge")
     if entry is None or entry["file"] != file.name:
         return None

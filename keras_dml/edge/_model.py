@@ -1,5 +1,6 @@
 """Runs a model in a .tflite file."""
 
+import os
 import warnings
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from keras_dml import embeddings, inputs, quality
 from keras_dml._arrays import real
+from keras_dml._redirection import redirected
 from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.contract import Contract
 from keras_dml.edge import _spd
@@ -47,11 +49,9 @@ class Model:
     """
 
     def __init__(self, blob: bytes, name: str, card: dict[str, Any] | None = None):
-        from ai_edge_litert.interpreter import Interpreter
-
         about = edge_metadata.read(blob, name)
         try:
-            self._interpreter = Interpreter(model_content=blob, num_threads=1)
+            self._interpreter = _interpreter(blob)
             runners = self._interpreter.get_signature_list()
             self._runners = {key: self._interpreter.get_signature_runner(key) for key in runners}
         except (RuntimeError, ValueError) as error:
@@ -181,9 +181,7 @@ class Model:
         return kind(shape, about.contract, ignores_zeros=about.ignores_zeros)
 
     def _as_list(self, recordings):
-        is_single = isinstance(recordings, np.ndarray) and recordings.ndim == len(
-            self.inputs.shape
-        )
+        is_single = isinstance(recordings, np.ndarray) and recordings.ndim == len(self.inputs.shape)
         return [recordings] if is_single else recordings
 
     def _run(self, signature, arrays):
@@ -214,6 +212,20 @@ class Model:
         if self._knots is not None:
             embeddings.check_knots(name, array, self._knots, self.name)
         return array
+
+
+def _interpreter(blob):
+    """Creates an interpreter for a file.
+
+    In the first call of a process, LiteRT writes to standard error that it uses XNNPACK. No setting
+    of LiteRT turns this message off, so the function redirects standard error.
+    """
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_content=blob, num_threads=1)
+    with open(os.devnull, "wb") as sink, redirected(sink, 2):
+        interpreter.allocate_tensors()
+    return interpreter
 
 
 def _shape(runner, argument):

@@ -6,7 +6,7 @@ import tempfile
 import threading
 import warnings
 
-from keras_dml._backend.streams import redirected
+from keras_dml._redirection import redirected
 
 # Entry of `warnings.filters` during an export. The entry ignores warnings of TensorFlow, of Keras,
 # and of this package, whose name also matches the pattern.

@@ -230,6 +230,9 @@ def test_a_file_must_be_the_file_of_its_card(model, tmp_path):
     with pytest.raises(ValueError, match=entry["sha256"]):
         edge.load(tmp_path)
     card.write_text(json.dumps({"edge": {**entry, "file": "other.tflite"}}))
+    assert edge.load(file).fingerprint == model.fingerprint
+    assert not edge.can_load(tmp_path)
+    shutil.copy(file, tmp_path / "other.tflite")
     assert edge.load(tmp_path).fingerprint == model.fingerprint
     card.write_text(json.dumps({"edge": {"file": file.name}}))
     with pytest.raises(ValueError, match=r"card\.edge\.sha256 is missing"):

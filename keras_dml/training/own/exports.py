@@ -48,7 +48,7 @@ def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[str, A
     """
     model = reading.load(str(folder))
     windows = _windows(task, people)
-    rows, reason = [], None
+    rows, changes, reason = [], {"exports_are": ARE}, None
     for numbers, quantization in progress.track(QUANTIZATIONS.items(), "export to TFLite"):
         file = path(folder, numbers)
         try:
@@ -56,10 +56,12 @@ def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[str, A
         except (ImportError, RuntimeError, ValueError) as error:
             reason = f"{file.name} was not written. {str(error).splitlines()[0]}"
             break
+        if quantization is None:
+            changes["edge"] = {"file": file.name, "sha256": reading.sha256(file)}
         rows.append(training.export_row(exported, "auc", *_auc_changes(model, file, windows)))
     if not rows:
         return catalog.read_json(folder / lookup.CARD), reason
-    return training.update(folder, exports=rows, exports_are=ARE), reason
+    return training.update(folder, exports=rows, **changes), reason
 
 
 def path(folder: pathlib.Path, numbers: str) -> pathlib.Path:

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+import keras_dml
 from keras_dml import edge, export, quality, zoo
 from keras_dml._backend import tensorflow
 from keras_dml.export import litert, operators
@@ -52,6 +53,25 @@ def test_a_file_judges_recordings_as_the_quality_gate_of_the_model(made):
     reasons = gate.refused(signals)
     assert gate.potato is not None and {0, 1} <= set(reasons)
     assert model.unfit(signals) == reasons
+
+
+@pytest.mark.slow
+def test_a_gallery_needs_no_keras_for_the_model(made, tmp_path):
+    """Tests that the card names the float32 file, by the folder and by the .keras file."""
+    file = exports.path(made.folder, "float32")
+    assert made.card["edge"]["file"] == file.name
+    signals, people = recordings_of(4)
+    enrolled = [
+        signal for signal, person in zip(signals, people, strict=True) if person == people[0]
+    ]
+    with keras_dml.Gallery(tmp_path / "keras.db", made.folder) as gallery:
+        gallery.enroll("a", enrolled)
+        expected = gallery.verify("a", signals[-1], threshold=1.0)
+    with edge.Gallery(tmp_path / "keras.db") as gallery:
+        actual = gallery.verify("a", signals[-1], threshold=1.0)
+        assert gallery.provisional and gallery.model.card == made.card
+    assert actual.score == pytest.approx(expected.score, rel=1e-3, abs=1e-5)
+    assert edge.can_load(made.folder / "model.keras")
 
 
 @pytest.mark.slow
