@@ -1,11 +1,15 @@
-"""Measures response times of a gallery server for one client and for several parallel clients.
+"""Measures response times and memory of a gallery server, for one client and for parallel clients.
 
 A server processes requests one after the other. Several servers may share a gallery.
 
 python -m tests.bench.serve
 python -m tests.bench.serve --servers 2
+python -m tests.bench.serve --engine keras
+python -m tests.bench.serve --json
 
-The clients identify utterances among four speakers with a small model.
+The clients identify recordings among four people. The recordings are the golden recordings of the
+model with noise, because times do not depend on who made a recording. The memory of a server is
+printed without and with its processes that read files.
 """
 
 import argparse
@@ -23,13 +27,13 @@ import time
 
 import httpx2
 import numpy as np
+import psutil
 
-from keras_dml import zoo
-from keras_dml.gallery import Gallery
-from tests import speakers
+from keras_dml import edge, zoo
+from keras_dml.zoo import lookup, reading
 from tests.bench import smoke
-from tests.speakers import MODEL
 
+PEOPLE, ENROLLED, PROBES = 4, 5, 20
 WARM_UP = 3  # number of requests before the measurement
 SMOKE = {"WARM_UP": 1, "clients": 2, "requests": 1}
 STARTED_SECONDS = 600  # longest time that a server may need to start on a busy machine
@@ -40,13 +44,17 @@ def main():
     options.add_argument("--clients", type=int, default=8)
     options.add_argument("--requests", type=int, default=50, help="of a client")
     options.add_argument("--servers", type=int, default=1, help="processes that share the gallery")
+    options.add_argument("--engine", choices=("edge", "keras"), default="edge")
+    options.add_argument("--model", default="gait_qp_wl")
+    options.add_argument("--json", action="store_true", help="send JSON instead of CSV files")
     arguments = smoke.parse(options, globals(), SMOKE)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as opened:
-        probes = enrolled(pathlib.Path(folder))
-        urls = [
-            opened.enter_context(serving(f"{folder}/people.db", free_port()))
+        probes = enrolled(pathlib.Path(folder), arguments.model, arguments.json)
+        servers = [
+            opened.enter_context(serving(f"{folder}/people.db", free_port(), arguments.engine))
             for _ in range(arguments.servers)
         ]
+        urls = [url for url, _ in servers]
         for url in urls:
             asked(url, probes, WARM_UP)
         print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
@@ -62,23 +70,41 @@ def main():
                 f"{clients} at once of {arguments.servers} server(s): p50 {p50:.0f} ms, "
                 f"p99 {p99:.0f} ms, {rate:.1f} answers a second"
             )
+        for _, server in servers:
+            process = psutil.Process(server.pid)
+            seconds = sum(process.cpu_times()[:2])
+            readers = [child.memory_info().rss for child in process.children(recursive=True)]
+            own, of_readers = process.memory_info().rss / 1e6, sum(readers) / 1e6
+            print(
+                f"server: {own:.0f} MB, {len(readers)} processes that read files: "
+                f"{of_readers:.0f} MB, {seconds:.1f} s of processor time of the server"
+            )
 
 
-def enrolled(folder):
-    """Makes a gallery of speakers in a folder, and returns the contents of files with probes."""
-    card = zoo.card(MODEL)
-    earlier, later = speakers.unseen()
-    with Gallery(folder / "people.db", MODEL) as gallery:
-        for name, utterances in earlier.items():
-            gallery.enroll(name, utterances)
-    contents = []
-    for probe in (utterance for utterances in later.values() for utterance in utterances):
+def enrolled(folder, model, is_json):
+    """Makes a gallery in a folder, and returns the requests that contain the probes."""
+    card, rng = zoo.card(model), np.random.default_rng(0)
+    golden, _ = reading.read_golden(lookup.find(model) / card["golden"]["input"])
+
+    def recording(person):
+        scale = 1 + person / 10
+        signal = golden[person % len(golden)] * scale
+        return signal + rng.normal(0, 0.01 * signal.std(axis=0), signal.shape)
+
+    with edge.Gallery(folder / "people.db", model) as gallery:
+        for person in range(PEOPLE):
+            gallery.enroll(f"{person}", [recording(person) for _ in range(ENROLLED)])
+    requests = []
+    for probe in (recording(i % PEOPLE) for i in range(PROBES)):
+        if is_json:
+            requests.append({"json": {"recordings": [probe.tolist()]}})
+            continue
         times = np.arange(len(probe)) / card["input"]["rate_hz"]
         with io.BytesIO() as file:
             header = ",".join(["time_s", *card["input"]["channels"]])
             np.savetxt(file, np.c_[times, probe], "%.9g", ",", header=header, comments="")
-            contents.append(file.getvalue())
-    return contents
+            requests.append({"files": [("files", ("new.csv", file.getvalue()))]})
+    return requests
 
 
 def free_port():
@@ -87,8 +113,9 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serving(path, port):
+def serving(path, port, engine):
     words = [sys.executable, "-m", "keras_dml.cli", "serve", path, "--port", str(port)]
+    words += ["--engine", engine]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     # The context manager closes the pipe.
     with subprocess.Popen(words, **pipes, text=True) as server:
@@ -100,7 +127,7 @@ def serving(path, port):
                     if httpx2.get(f"{url}people").status_code == 200:
                         break
                 time.sleep(0.5)
-            yield url
+            yield url, server
         finally:
             server.terminate()
 
@@ -111,8 +138,7 @@ def asked(url, probes, count):
     with httpx2.Client(timeout=600) as client:
         for probe in itertools.islice(itertools.cycle(probes), count):
             start = time.perf_counter()
-            sent = [("files", ("new.csv", probe))]
-            answer = client.post(f"{url}identify", files=sent)
+            answer = client.post(f"{url}identify", **probe)
             seconds.append(time.perf_counter() - start)
             answer.raise_for_status()
     return np.array(seconds)

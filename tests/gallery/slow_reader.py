@@ -22,7 +22,5 @@ def read_pieces(path, *args, **options):
 
 
 if __name__ == "__main__":
-    worker.recordings = types.SimpleNamespace(
-        import_libraries=recordings.import_libraries, read_pieces=read_pieces
-    )
+    worker.recordings = types.SimpleNamespace(read_pieces=read_pieces)
     worker.main()

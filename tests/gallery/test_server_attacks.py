@@ -4,7 +4,6 @@ import asyncio
 import concurrent.futures
 import contextlib
 import http.client
-import json
 import os
 import pathlib
 import signal
@@ -21,7 +20,6 @@ from starlette.testclient import TestClient
 from keras_dml import gallery as galleries
 from keras_dml.gallery.server import guard, listening, readers, settings, tokens, uploads
 from tests.gallery import slow_reader, stub_server
-from tests.hostile import bombs
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HERE = "http://127.0.0.1:8000"
@@ -427,38 +425,6 @@ def test_a_server_starts_a_process_before_the_first_request(tmp_path, monkeypatc
         assert starts.read_text() == "start\n"
         assert client.post("/people/alice/verify", files=sent()).json()["error"] == "too short"
     assert starts.read_text() == "start\n"
-
-
-@pytest.mark.slow
-def test_a_process_imports_all_libraries_before_the_first_job(tmp_path):
-    pytest.importorskip("pyarrow")
-    pytest.importorskip("soundfile")
-    rates = {  # rates of files that do not state a rate
-        ("csv", "a recording with dates"): None,
-        ("csv", "times with gaps"): None,
-        ("gzip", "rows of 1"): 50,
-        ("npy", "halves"): 50,
-        ("parquet", "a footer of 20 MB"): 50,
-        ("wav", "floats"): None,
-        ("flac", "silence"): None,
-    }
-    jobs = [
-        (str(bombs.write(tmp_path, kind, name, 20_000)), rate)
-        for (kind, name), rate in rates.items()
-    ]
-    code = (
-        "import json, sys\n"
-        "from keras_dml import recordings\n"
-        "recordings.import_libraries()\n"
-        "before = {*sys.modules}\n"
-        "for path, rate in json.loads(sys.argv[1]):\n"
-        "    recordings.read_pieces(path, rate_hz=rate, resample_hz=20)\n"
-        "new = {name.partition('.')[0] for name in {*sys.modules} - before}\n"
-        "print(*new - sys.stdlib_module_names)\n"
-    )
-    with started("-c", code, json.dumps(jobs)) as process:
-        assert process.stdout.read().split() == []
-    assert process.returncode == 0
 
 
 @pytest.mark.slow

@@ -27,7 +27,6 @@ def main() -> None:
     sys.stdin.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignored, so that Ctrl-C ends only the server
     _limit_memory()
-    recordings.import_libraries()  # before the deadline of the first file begins
     messages.write_line(answers, messages.READY)
     while True:
         try:
