@@ -18,6 +18,16 @@ def require_data(subject):
         raise ImportError(f'{subject} needs TensorFlow Datasets: pip install "keras-dml[data]".')
 
 
+def require_pictures():
+    """Checks that Matplotlib, which draws pictures, is installed.
+
+    Raises:
+        ImportError: If Matplotlib is missing. The message contains the command that installs it.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('Pictures need Matplotlib: pip install "keras-dml[keras]".')
+
+
 def require_server():
     """Checks that the packages of the extra `serve` are installed.
 

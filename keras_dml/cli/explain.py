@@ -44,8 +44,10 @@ def run(
 
     Example: keras-dml explain family.db alice new.csv --out why
     """
-    from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.cli import _answers, _console, _extras, _galleries
 
+    if out is not None:
+        _extras.require_pictures()
     needs = {"person": person}
     with _answers.spell_messages(), contextlib.ExitStack() as stack:
         opened_gallery = stack.enter_context(
