@@ -2,8 +2,10 @@
 
 `load` reads a .tflite file that `keras_dml.export.tflite` wrote, or the file of a model of the zoo.
 The resulting `Model` accepts the same recordings and rejects the same recordings as the Keras
-model, and its distances agree with the distances of the Keras model. No module that this package
-imports needs Keras, TensorFlow, JAX, SciPy or scikit-learn.
+model, and its distances agree with the distances of the Keras model. `Gallery` enrolls, verifies
+and identifies people with such a model, in the same files as `keras_dml.Gallery`. No module that
+this package imports needs Keras, TensorFlow, JAX or scikit-learn. Only `Gallery.calibrate` and the
+resampling of recordings need SciPy.
 """
 
 import lazy_loader
