@@ -25,7 +25,6 @@ from keras_dml.fitted_potato import FittedPotato
 
 if TYPE_CHECKING:
     from keras_dml._backend import keras
-    from keras_dml.potato import Potato
 
 CARD_KEY, FILE = "quality", "potato.npz"
 # The limits below are based on 4,700 recordings of walks, EEG trials and vowels. In these
@@ -220,11 +219,11 @@ class Gate:
     def __init__(
         self,
         usual: Usual,
-        potato: FittedPotato | Potato | None = None,
+        potato: FittedPotato | None = None,
         covariances: Callable[[Recordings], np.ndarray] | None = None,
     ):
         self.usual: Usual = usual
-        self.potato: FittedPotato | Potato | None = potato
+        self.potato: FittedPotato | None = potato
         self._covariances = covariances
 
     def refused(self, recordings: Recordings) -> dict[int, str]:

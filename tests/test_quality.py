@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from keras_dml import inference, quality
 from keras_dml._backend import keras
+from keras_dml.fitted_potato import FittedPotato
 from keras_dml.layers import Covariance, LogEig, TangentVector
 from keras_dml.potato import Potato
 from keras_dml.quality import Gate, Usual
@@ -235,7 +236,9 @@ def gate(model):
     matrices = np.stack([np.cov(x, rowvar=False) for x in recordings])
     usual = Usual(CHANNELS).measured(recordings)
     covariances = quality.covariances_of(model)
-    return Gate(usual, Potato(4.0).fit(matrices), lambda x: inference.embed(covariances, x))
+    potato = Potato(4.0).fit(matrices)
+    fitted = FittedPotato(potato.statistics_, **potato.get_params())
+    return Gate(usual, fitted, lambda x: inference.embed(covariances, x))
 
 
 def test_a_loose_sensor_is_refused_by_the_potato_with_the_channel(gate):

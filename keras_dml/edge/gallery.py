@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from keras_dml.gallery.store import hide_password, is_url
 from keras_dml.gallery.tries import DEFAULT, Tries
 
 if TYPE_CHECKING:
+    from keras_dml import inputs
     from keras_dml.distances import Distance
     from keras_dml.explanations import Explanation
 
@@ -95,9 +96,11 @@ class EdgeModel(GalleryModel):
 
     def __init__(self, model: Model | Path):
         self.model: Model = model if isinstance(model, Model) else load(model)
-        self.name, self.inputs = self.model.name, self.model.inputs
-        self.fingerprint, self.card = self.model.fingerprint, self.model.card
-        self.embedding_shape = self.model.embedding_shape
+        self.name: str = self.model.name
+        self.inputs: inputs.Signals | inputs.Matrices | inputs.Images = self.model.inputs
+        self.fingerprint: str = self.model.fingerprint
+        self.embedding_shape: tuple[int, ...] = self.model.embedding_shape
+        self.card: dict[str, Any] | None = self.model.card
         self._gate = self.model.gate
 
     @property
@@ -118,7 +121,7 @@ class EdgeModel(GalleryModel):
 
     def explain(self, recording: ArrayLike, embeddings: np.ndarray) -> Explanation:
         # loads Rich for the progress bar
-        from keras_dml.explanations._occlusion import Network, explain_by_occlusion
+        from keras_dml.explanations.occlusion import Network, explain_by_occlusion
 
         (z,) = self.embed([recording])
         nearest = np.argmin(self.distances(z[None], embeddings)[0])

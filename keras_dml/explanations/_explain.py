@@ -8,7 +8,7 @@ import numpy as np
 from keras_dml import inference, inputs
 from keras_dml._backend import keras, ops
 from keras_dml._typing import ArrayLike, Path
-from keras_dml.explanations import _matrices, _occlusion, _quantile
+from keras_dml.explanations import _matrices, _quantile, occlusion
 from keras_dml.explanations._result import Explanation
 from keras_dml.geometry import spd
 from keras_dml.layers import TangentMap, TangentVector
@@ -123,16 +123,16 @@ def _between(model, embeddings, recordings):
     if explanation is not None and (explanation.timelines or explanation.channels):
         return explanation
     encoder = inputs.encoder(model)
-    network = _occlusion.Network(
+    network = occlusion.Network(
         inputs.from_model(model),
         reading.card_of(model),
         lambda arrays: ops.convert_to_numpy(encoder(arrays, training=False)),
         functools.partial(inference.distance, model),
     )
-    occlusion = _occlusion.explain_by_occlusion(network, embeddings, recordings)
+    by_removal = occlusion.explain_by_occlusion(network, embeddings, recordings)
     if explanation is None:
-        return occlusion
-    return dataclasses.replace(occlusion, parts=explanation.parts, labels=explanation.labels)
+        return by_removal
+    return dataclasses.replace(by_removal, parts=explanation.parts, labels=explanation.labels)
 
 
 def _sum_of_parts(model, embeddings, recordings):
