@@ -1,15 +1,16 @@
-"""Command-line arguments that both export scripts share."""
+"""Command-line arguments that the export scripts share."""
 
 import argparse
 import pathlib
 
 
-def parser(description: str) -> argparse.ArgumentParser:
+def parser(description: str, has_cards: bool = True) -> argparse.ArgumentParser:
     """Returns a parser of the shared arguments.
 
     Args:
         description: Description of the script. The help text begins with the first line of the
             description.
+        has_cards: Whether the script can write its figures into the models' cards.
     """
     command = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -23,7 +24,8 @@ def parser(description: str) -> argparse.ArgumentParser:
         default=pathlib.Path("build", "export"),
         help="folder for the files (default: %(default)s)",
     )
-    command.add_argument(
-        "--cards", action="store_true", help="write the figures into the models' cards as well"
-    )
+    if has_cards:
+        command.add_argument(
+            "--cards", action="store_true", help="write the figures into the models' cards as well"
+        )
     return command

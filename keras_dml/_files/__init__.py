@@ -5,6 +5,7 @@ from keras_dml._files.paths import (
     path_with_name,
     replaceable_file,
     replaceable_folder,
+    replaceable_onnx,
     replaceable_saved_model,
 )
 from keras_dml._files.staging import size, staged, write_text
@@ -13,6 +14,7 @@ from keras_dml._files.tmp_dirs import tmp_dir
 __all__ = [
     "replaceable_file",
     "replaceable_folder",
+    "replaceable_onnx",
     "path_with_name",
     "replaceable_saved_model",
     "size",

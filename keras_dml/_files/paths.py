@@ -13,6 +13,8 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
     *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
     *("variables", "variables/variables.*", "variables/checkpoint"),
 )
+_ONNX = "embed.onnx"
+_ONNX_MEMBERS = (_ONNX, "distance.onnx", "score.onnx", "classify.onnx")
 # Folders of the kernel. These folders contain links to files that a program has open, such as
 # /dev/stdout.
 _KERNEL = ("/dev", "/proc", "/sys")
@@ -116,6 +118,17 @@ def replaceable_saved_model(path):
         FileNotFoundError: See `replaceable_folder`.
     """
     return replaceable_folder(path, "SavedModel", _SAVED_MODEL, _SAVED_MODEL_MEMBERS)
+
+
+def replaceable_onnx(path):
+    """Checks that a path does not exist, is an empty folder or is a folder of ONNX files that
+    `keras_dml.export.onnx` wrote, and returns the path.
+
+    Raises:
+        ValueError: See `replaceable_folder`.
+        FileNotFoundError: See `replaceable_folder`.
+    """
+    return replaceable_folder(path, "folder of ONNX files", _ONNX, _ONNX_MEMBERS)
 
 
 def path_with_name(path, what="file"):

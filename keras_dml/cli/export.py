@@ -15,7 +15,12 @@ class Format(enum.StrEnum):
 
     tflite = "tflite"
     savedmodel = "savedmodel"
+    onnx = "onnx"
     templates = "templates"
+
+
+# formats of folders with float32 weights, as the error messages name them
+_FOLDERS = {Format.savedmodel: "a SavedModel", Format.onnx: "ONNX files"}
 
 
 class Quantization(enum.StrEnum):
@@ -91,7 +96,8 @@ def run(
             "--out",
             metavar="PATH",
             help="File or folder to write.",
-            show_default="NAME.tflite, NAME_savedmodel, NAME_device or NAME_templates.npz",
+            show_default="NAME.tflite, NAME_savedmodel, NAME_onnx, NAME_device or "
+            "NAME_templates.npz",
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
@@ -103,7 +109,7 @@ def run(
     """Export a model or a gallery, and compare the outputs of the exported file with Keras.
 
     An exported model has the signatures embed and distance. An exported classifier also has the
-    signatures score and classify.
+    signatures score and classify. With --to onnx, each signature is one file in a folder.
 
     A gallery is exported to a folder for a device. The folder contains the model, the embeddings,
     the threshold, and decide.py, a program that needs only NumPy and LiteRT. With --to templates,
@@ -114,9 +120,9 @@ def run(
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
-    if to is Format.savedmodel and (quantization or representative):
+    if to in _FOLDERS and (quantization or representative):
         raise typer.BadParameter(
-            "the weights of a SavedModel are always float32. Use --quantization and "
+            f"the weights of {_FOLDERS[to]} are always float32. Use --quantization and "
             "--representative only with --to tflite."
         )
     if to is not Format.tflite and fixed != FixedShapes():
@@ -135,9 +141,10 @@ def run(
             raise typer.BadParameter(
                 f"--steps and --gallery-size need a model, and {name} is a gallery."
             )
-        if to is Format.savedmodel:
+        if to in _FOLDERS:
             raise typer.BadParameter(
-                "a gallery cannot be exported as a SavedModel. Use --to tflite or --to templates."
+                f"a gallery cannot be exported as {_FOLDERS[to]}. Use --to tflite or --to "
+                "templates."
             )
         if to is Format.templates:
             if quantization or representative or far is not None:
@@ -157,10 +164,17 @@ def run(
     if access != _options.Access():
         raise typer.BadParameter(f"--key and --keys need a gallery, but {name} is not a gallery.")
     from keras_dml.cli import _answers, _models
+    from keras_dml.export import onnx_files
 
-    check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
+    check_place = {
+        Format.tflite: _files.replaceable_file,
+        Format.savedmodel: _files.replaceable_saved_model,
+        Format.onnx: _files.replaceable_onnx,
+    }[to]
     if out is not None:
         check_place(out)
+    if to is Format.onnx:
+        onnx_files.require()
     model_name = _models.resolve(name)  # unknown models fail before a backend is loaded
     if out is None:
         out = str(_default_path(name, to))
@@ -178,6 +192,8 @@ def run(
         with _console.stage(f"write {out} and compare it with Keras"):
             if to is Format.savedmodel:
                 result = export.saved_model(model, out)
+            elif to is Format.onnx:
+                result = export.onnx(model, out)
             else:
                 weights = _weights(quantization, "auto")
                 result = export.tflite(
@@ -214,4 +230,4 @@ def _weights(quantization, default):
 
 def _default_path(name, to):
     stem = pathlib.Path(name).stem
-    return pathlib.Path(f"{stem}.tflite" if to is Format.tflite else f"{stem}_savedmodel")
+    return pathlib.Path(f"{stem}.tflite" if to is Format.tflite else f"{stem}_{to.value}")

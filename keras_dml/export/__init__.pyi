@@ -1,11 +1,13 @@
 from . import edge_metadata as edge_metadata
 from . import litert as litert
+from . import onnx_files as onnx_files
 from . import operators as operators
 from . import parity as parity
 from . import signatures as signatures
 from . import trials as trials
 from ._contract import contract as contract
 from ._devices import works_on_matrices as works_on_matrices
+from ._onnx import onnx as onnx
 from ._potato import potato as potato
 from ._saved_model import saved_model as saved_model
 from ._tflite import tflite as tflite
@@ -14,6 +16,7 @@ from .result import Export as Export
 __all__ = [
     "Export",
     "contract",
+    "onnx",
     "potato",
     "saved_model",
     "tflite",

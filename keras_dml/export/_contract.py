@@ -5,10 +5,10 @@ import pathlib
 from typing import Any
 
 from keras_dml._typing import Path
-from keras_dml.export import _flatbuffer
+from keras_dml.export import _flatbuffer, onnx_files
 from keras_dml.zoo import schema
 
-METADATA = "keras_dml.contract"  # name of the metadata entry in a .tflite file
+METADATA = "keras_dml.contract"  # name of the metadata entry in a .tflite file or an ONNX file
 THRESHOLD = ("far", "value", "enrolled")  # keys of a card's threshold
 ASSET = pathlib.Path("assets.extra", "contract.json")  # path inside a SavedModel
 
@@ -17,7 +17,8 @@ def contract(path: Path) -> dict[str, Any]:
     """Reads the input contract and the thresholds of an exported file, without TensorFlow.
 
     Args:
-        path: Path of a .tflite file, or of the folder of a SavedModel.
+        path: Path of a .tflite file or an .onnx file, or of the folder of a SavedModel or of ONNX
+            files.
 
     Returns:
         Dict with `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
@@ -30,9 +31,12 @@ def contract(path: Path) -> dict[str, Any]:
     Raises:
         FileNotFoundError: If the file does not exist.
         ValueError: If the file contains no contract.
+        ImportError: If the file is an ONNX file and ONNX Runtime is not installed.
     """
     path = pathlib.Path(path)
-    if path.is_dir():
+    if onnx_files.is_onnx(path):
+        text = onnx_files.metadata(path).get(METADATA)
+    elif path.is_dir():
         text = (path / ASSET).read_bytes() if (path / ASSET).is_file() else None
     else:
         text = _flatbuffer.metadata(path.read_bytes(), METADATA)

@@ -8,9 +8,9 @@ import warnings
 
 from keras_dml._redirection import redirected
 
-# Entry of `warnings.filters` during an export. The entry ignores warnings of TensorFlow, of Keras,
-# and of this package, whose name also matches the pattern.
-FILTER = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
+# Entry of `warnings.filters` during an export. The entry ignores warnings of TensorFlow, of
+# tf2onnx, of Keras, and of this package, whose name also matches the pattern.
+FILTER = ("ignore", None, Warning, re.compile("tensorflow|tf2onnx|keras"), 0)
 
 _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 

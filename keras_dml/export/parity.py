@@ -120,6 +120,28 @@ def check(
     return drift
 
 
+def check_invalid(file: Path, functions: dict[str, Callable[..., Any]], trials: "Trials") -> None:
+    """Checks that a file returns NaN for an input that holds NaN, and for an embedding of NaN.
+
+    Args:
+        file: Path of the file, for error messages.
+        functions: Functions that call the signatures `embed` and `distance`, as in `check`.
+        trials: `Trials` with recordings and their embeddings.
+
+    Raises:
+        ParityError: If an embedding or a distance holds a number instead of NaN, or if the distance
+            to another row of the gallery is NaN.
+    """
+    recording = np.array(trials.recordings[0], np.float32)
+    recording[len(recording) // 2] = np.nan
+    embedding = functions["embed"]([recording])
+    if not np.isnan(embedding).all():
+        raise _parity_error(file, "the embedding of a recording that holds NaN is not NaN")
+    z = np.concatenate([trials.embeddings[:1].astype(np.float32), embedding])
+    if np.isnan(functions["distance"](z, z)).tolist() != [[False, True], [True, True]]:
+        raise _parity_error(file, "its distances are not NaN for exactly the embeddings of NaN")
+
+
 def check_embeddings(
     file: Path, embeddings: np.ndarray, trials: "Trials", metric: Distance, bound: float
 ) -> float:

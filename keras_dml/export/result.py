@@ -9,15 +9,15 @@ class Export:
     """Path and measurements of an exported file.
 
     Attributes:
-        path: Path of the file, or of the folder of a SavedModel.
-        format: Format of the file, `"tflite"` or `"saved_model"`.
+        path: Path of the file, or of the folder of a SavedModel or of ONNX files.
+        format: Format of the file, `"tflite"`, `"saved_model"` or `"onnx"`.
         quantization: Type of the weights: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         bytes: Total size of all files in bytes.
         drift: Root mean square (RMS) difference between embeddings of the file and embeddings by
-            Keras, divided by the RMS of Keras's embeddings. For a TFLite file of a model that takes
-            matrices, Keras computes the embeddings in float64.
+            Keras, divided by the RMS of Keras's embeddings. For a TFLite or ONNX file of a model
+            that takes matrices, Keras computes the embeddings in float64.
         latency_ms: Median time of one call of `embed` in milliseconds, for a recording of `steps`
-            time steps. TFLite files run on one thread.
+            time steps. TFLite and ONNX files run on one thread.
         steps: Number of time steps of the recording that was timed, or number of rows of a matrix.
             If the input is an image, `steps` is None.
         notes: Sentences that say how the file differs from the requested file, for example that its

@@ -10,7 +10,7 @@ import pytest
 from keras_dml import export
 from keras_dml._messages import Message
 from keras_dml.cli import _export_gallery
-from keras_dml.export import Export, litert
+from keras_dml.export import Export, litert, onnx_files
 
 
 @pytest.fixture
@@ -27,8 +27,14 @@ def calls(monkeypatch):
         asked.append(("saved_model", path))
         return Export(pathlib.Path(path), "saved_model", None, 2_000_000, 0.0, 2.0, 512)
 
+    def onnx(model, path):
+        asked.append(("onnx", path))
+        return Export(pathlib.Path(path), "onnx", None, 600_000, 0.0, 0.6, 512)
+
     monkeypatch.setattr(export, "tflite", tflite)
     monkeypatch.setattr(export, "saved_model", saved_model)
+    monkeypatch.setattr(export, "onnx", onnx)
+    monkeypatch.setattr(onnx_files, "require", lambda: None)
     return asked
 
 
@@ -70,6 +76,7 @@ def test_fixed_shapes_are_for_tflite_files_of_models(command, zoo_folder, calls,
     gallery.write_bytes(_export_gallery.SQLITE)
     for words in (
         ("gait_qp_wl", "--to", "savedmodel", option, 64),
+        ("gait_qp_wl", "--to", "onnx", option, 64),
         ("gait_qp_wl", "--to", "tflite", option, 0),
         (gallery, "--to", "tflite", option, 64),
         (gallery, "--to", "templates", option, 64),
@@ -142,10 +149,11 @@ def test_files_that_are_not_npz_are_refused(command, zoo_folder, calls, tmp_path
 
 
 @pytest.mark.slow
-def test_a_saved_model_has_no_quantization(command, zoo_folder, calls):
-    words = ["export", "gait_qp_wl", "--to", "savedmodel"]
+@pytest.mark.parametrize(("form", "called"), [("savedmodel", "saved_model"), ("onnx", "onnx")])
+def test_a_folder_has_no_quantization(command, zoo_folder, calls, form, called):
+    words = ["export", "gait_qp_wl", "--to", form]
     assert command(*words)[0] == 0
-    assert calls == [("saved_model", pathlib.Path("gait_qp_wl_savedmodel"))]
+    assert calls == [(called, pathlib.Path(f"gait_qp_wl_{form}"))]
     code, _, err = command(*words, "--quantization", "int8")
     assert (code, len(calls)) == (2, 1)
     assert "float32" in err
@@ -185,7 +193,13 @@ def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, m
     assert command("export", "gait_qp_wl", "--to", "tflite")[0] == 130
 
 
-@pytest.mark.parametrize("kind", ["tflite", "savedmodel"])
+def test_onnx_without_its_packages_names_the_extra(command, zoo_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_files.importlib.util, "find_spec", lambda name: None)
+    code, _, err = command("export", "gait_qp_wl", "--to", "onnx", "--out", tmp_path / "gait")
+    assert code == 2 and "keras-dml[onnx]" in err and not (tmp_path / "gait").exists()
+
+
+@pytest.mark.parametrize("kind", ["tflite", "savedmodel", "onnx"])
 @pytest.mark.parametrize("out", ["thesis/", "thesis", ".", "/", ""])
 def test_an_output_folder_with_other_files_is_refused_first(command, tmp_path, kind, out):
     """The name of the model is wrong too, but the folder is checked first."""

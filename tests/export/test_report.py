@@ -66,9 +66,12 @@ def test_the_readme_of_the_scripts_has_a_place_for_the_table():
     assert text.count(report.BEGIN) == text.count(report.END) == 1
 
 
-@pytest.mark.parametrize("script", ["saved_model", "tflite"])
-def test_scripts_print_help_from_any_folder(script, tmp_path):
+@pytest.mark.parametrize(
+    ("script", "figure"),
+    [("onnx_models", "flips"), ("saved_model", "change in AUC"), ("tflite", "change in AUC")],
+)
+def test_scripts_print_help_from_any_folder(script, figure, tmp_path):
     command = [sys.executable, ROOT / "export" / f"{script}.py", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "change in AUC" in done.stdout and "--out" in done.stdout
+    assert figure in done.stdout and "--out" in done.stdout

@@ -1,11 +1,14 @@
 """Tests that SavedModels give the same outputs as Keras for any batch size and length."""
 
 import dataclasses
+import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
+import types
 
 import numpy as np
 import pytest
@@ -54,6 +57,50 @@ def test_distances_are_those_of_keras(small, loaded, recordings):
     expected = keras_dml.distance(small, embeddings[:2], embeddings)
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
     assert actual.shape == (2, 4) and actual[1, 1] == 0
+
+
+class Served:
+    """Answers REST requests as TensorFlow Serving does, by the signatures of a SavedModel.
+
+    A request has the row format `instances`, whose arguments and outputs all have one row per
+    instance, or the columnar format `inputs`.
+    """
+
+    def __init__(self, signatures):
+        self.signatures = signatures
+
+    def post(self, url, json):
+        body = self.through_json(json)
+        signature = self.signatures[body.pop("signature_name")]
+        ((form, arguments),) = body.items()
+        is_rows = form == "instances"
+        if is_rows:
+            rows = len(arguments)
+            arguments = {key: [row[key] for row in arguments] for key in arguments[0]}
+        specs = signature.structured_input_signature[1]
+        tensors = {key: tf.constant(value, specs[key].dtype) for key, value in arguments.items()}
+        ((_, output),) = signature(**tensors).items()
+        assert form == "inputs" or len(output) == rows
+        answer = {"predictions" if is_rows else "outputs": output.numpy().tolist()}
+        return types.SimpleNamespace(json=lambda: self.through_json(answer))
+
+    @staticmethod
+    def through_json(value):
+        return json.loads(json.dumps(value, allow_nan=False))
+
+
+def test_the_requests_of_the_page_fit_the_signatures(loaded, small, recordings):
+    page = pathlib.Path(__file__).parents[2] / "export" / "README.md"
+    section = page.read_text(encoding="utf-8").partition("## Servers")[2]
+    embed, distance, *_ = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    z = keras_dml.embed(small, recordings, batch_size=1)
+    names = {"requests": Served(loaded), "url": "", "recording": recordings[2]}
+    names["gallery"] = z.tolist()
+    exec(embed, names)
+    np.testing.assert_allclose(names["embeddings"], z[2:3], rtol=1e-4, atol=1e-5)
+    exec(distance, names)
+    expected = keras_dml.distance(small, z[2:3], z)
+    np.testing.assert_allclose(names["distances"], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_it_runs_without_xla(loaded):

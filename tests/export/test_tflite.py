@@ -358,7 +358,7 @@ def test_without_litert_the_extra_is_named(small, tmp_path, monkeypatch):
         export.tflite(small, tmp_path / "model.tflite")
 
 
-@pytest.mark.parametrize("write", [export.tflite, export.saved_model])
+@pytest.mark.parametrize("write", [export.onnx, export.tflite, export.saved_model])
 def test_other_backends_are_refused(write, small, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(RuntimeError, match="'jax'.*KERAS_BACKEND=tensorflow"):
