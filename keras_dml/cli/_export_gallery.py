@@ -17,7 +17,7 @@ def is_gallery(name):
         return file.read(len(SQLITE)) == SQLITE
 
 
-def _name(path):
+def name_of(path):
     """Returns the name of a gallery's file or database.
 
     Names of output files begin with the returned name.
@@ -47,7 +47,7 @@ def write(path, out, quantization, representative, access, *, far, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _galleries
 
-    out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
+    out = pathlib.Path(f"{name_of(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
         _answers.spell_errors(_options.GALLERY_NAMES | _exports.NAMES),
@@ -92,7 +92,7 @@ def write_templates(path, out, access, *, as_json):
     """
     from keras_dml.cli import _answers, _galleries
 
-    out = f"{_name(path)}_templates.npz" if out is None else out
+    out = f"{name_of(path)}_templates.npz" if out is None else out
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
         _answers.spell_messages(),

@@ -10,6 +10,7 @@ NAMES = {  # how `keras-dml export` spells arguments of `keras_dml.export` in me
     'quantization="float16"': "--quantization float16",
     "distance": "`distance=` in Python",
     "steps": "--steps",
+    "packages": "--npm-packages",
 }
 
 

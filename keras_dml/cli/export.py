@@ -17,6 +17,7 @@ class Format(enum.StrEnum):
     savedmodel = "savedmodel"
     onnx = "onnx"
     templates = "templates"
+    web = "web"
 
 
 # formats of folders with float32 weights, as the error messages name them
@@ -96,12 +97,23 @@ def run(
             "--out",
             metavar="PATH",
             help="File or folder to write.",
-            show_default="NAME.tflite, NAME_savedmodel, NAME_onnx, NAME_device or "
-            "NAME_templates.npz",
+            show_default="NAME.tflite, NAME_savedmodel, NAME_onnx, NAME_device, "
+            "NAME_templates.npz or NAME_web",
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
     fixed: FixedShapes = FixedShapes(),
+    npm_packages: Annotated[
+        str | None,
+        typer.Option(
+            "--npm-packages",
+            metavar="FOLDER",
+            help="Folder in which `npm install @litertjs/core` ran. Only --to web needs this "
+            "package.",
+            show_default="npm downloads it",
+            autocompletion=_completion.complete_paths,
+        ),
+    ] = None,
     far: _options.Far = None,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
@@ -116,17 +128,36 @@ def run(
     the templates (stored embeddings) are written to one file, which `keras-dml merge` and
     numpy.load can read.
 
+    With --to web, a model or a gallery is exported to a folder with a web page, which enrolls
+    people and decides in the browser. The folder contains no names and no embeddings.
+
     Exit status: 0 if the file is written and compared, 2 if nothing is written.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
+    if to is Format.web:
+        from keras_dml.cli import _export_web
+
+        if quantization or representative or fixed.gallery_size:
+            raise typer.BadParameter(
+                "a web page has float32 weights and a fixed gallery size. Leave out "
+                "--quantization, --representative and --gallery-size."
+            )
+        _export_web.write(
+            name, out, access, far=far, steps=fixed.steps, packages=npm_packages, as_json=as_json
+        )
+        return
+    if npm_packages is not None:
+        raise typer.BadParameter("--npm-packages needs --to web.")
     if to in _FOLDERS and (quantization or representative):
         raise typer.BadParameter(
             f"the weights of {_FOLDERS[to]} are always float32. Use --quantization and "
             "--representative only with --to tflite."
         )
     if to is not Format.tflite and fixed != FixedShapes():
-        raise typer.BadParameter("--steps and --gallery-size need --to tflite.")
+        raise typer.BadParameter(
+            "--gallery-size needs --to tflite, and --steps needs --to tflite or --to web."
+        )
     if quantization is Quantization.int8 and representative is None:
         raise typer.BadParameter(
             "--quantization int8 needs --representative FILE.npz. The file must contain about 100 "

@@ -33,6 +33,8 @@ from .results import Threshold as Threshold
 from .store import hide_password as hide_password
 from .tries import TooManyTries as TooManyTries
 from .tries import Tries as Tries
+from .web import WebSite as WebSite
+from .web import export_web as export_web
 
 __all__ = [
     "Boundary",
@@ -52,11 +54,13 @@ __all__ = [
     "Threshold",
     "TooManyTries",
     "Tries",
+    "WebSite",
     "accept_older",
     "backup",
     "check",
     "exists",
     "export_tflite",
+    "export_web",
     "forget",
     "hide_password",
     "info",

@@ -1,0 +1,77 @@
+"""Exports a gallery or a model to a web page."""
+
+import contextlib
+import pathlib
+
+import typer
+
+from keras_dml.cli import _console, _exports, _options
+
+
+def write(name, out, access, *, far, steps, packages, as_json):
+    """Exports a gallery or a model to a folder with a web page, and prints facts about the folder.
+
+    Args:
+        name: Path of a gallery, or name or path of a model.
+        out: Output folder. Default: `NAME_web` in the current folder.
+        access: Keys of an encrypted gallery, an `_options.Access`.
+        far: False accept rate of the threshold. Default: the page offers all thresholds.
+        steps: Largest number of time steps of a recording, or None.
+        packages: Folder in which `npm install @litertjs/core` ran, or None.
+        as_json: Whether to print a JSON object.
+    """
+    from keras_dml.cli import _answers, _export_gallery
+
+    is_gallery = _export_gallery.is_gallery(name)
+    if not is_gallery and access != _options.Access():
+        raise typer.BadParameter(f"--key and --keys need a gallery, but {name} is not a gallery.")
+    stem = _export_gallery.name_of(name) if is_gallery else pathlib.Path(name).stem
+    out = pathlib.Path(f"{stem}_web" if out is None else out)
+    with (
+        _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
+        _answers.spell_errors(_options.GALLERY_NAMES | _exports.NAMES),
+        _opened(name, access, is_gallery) as source,
+    ):
+        from keras_dml import gallery as galleries
+
+        with _console.stage(f"write {out} and compare the model with Keras"):
+            result = galleries.export_web(source, out, far=far, steps=steps, packages=packages)
+    ((folder, model),) = result.models.items()
+    threshold = result.thresholds[folder]
+    if as_json:
+        _console.print_json(
+            {
+                "path": str(result.path),
+                "bytes": result.bytes,
+                "steps": model.steps,
+                "far": threshold and threshold.far,
+                "threshold": threshold and threshold.value,
+            }
+        )
+        return
+    limit = "no threshold, so the page cannot decide"
+    if threshold is not None:
+        origin = ", provisional: from the model's card" if threshold.provisional else ""
+        limit = f"threshold {threshold.value:.4g} for FAR {100 * threshold.far:g} %{origin}"
+    facts = [
+        ("written", str(result.path)),
+        ("decides by", limit),
+        ("recordings", f"up to {model.steps:,} steps"),
+        ("size", f"{result.bytes / 1e6:.1f} MB"),
+        ("open", f"python -m http.server --directory {result.path}, then http://localhost:8000"),
+    ]
+    _console.print_table((), facts, header=False)
+    _console.note("Note: the folder contains no people. They enroll in the page.")
+
+
+@contextlib.contextmanager
+def _opened(name, access, is_gallery):
+    """Yields the open gallery, or the model's name or path."""
+    from keras_dml.cli import _galleries, _models
+
+    if not is_gallery:
+        yield _models.resolve(name)
+        return
+    keras = _options.EngineName.keras  # exporting needs TensorFlow
+    with _galleries.open_gallery(name, access=access, engine=keras) as gallery:
+        yield gallery
