@@ -23,7 +23,7 @@ IN_PYTHON_ONLY = {  # names in messages that commands do not print, or print as 
     "export": set(),
     "gallery": {
         *("chunk", "client", "gallery", "name", "options", "other", "people", "recording"),
-        *("scores", "sessions", "sources", "tries", "unfit()"),
+        *("scores", "sessions", "sources", "start", "tries", "unfit()"),
     },
     "recordings": {"read_pieces()", "units"},
     "training": {"count", "files", "names", "people", "recordings", "sessions"},

@@ -138,22 +138,32 @@ class Listening:
         """The decision thresholds of this claim."""
         return self._boundary
 
-    def add(self, chunk: ArrayLike) -> Heard:
+    def add(self, chunk: ArrayLike, start: int | None = None) -> Heard:
         """Adds the next steps of the recording.
+
+        The decision thresholds hold only for windows that do not overlap. Chunks may overlap if
+        `start` says where they begin, such as the windows of a `keras_dml.edge.Stream`:
+        `listening.add(window.signal, window.start)`. The object then ignores the steps that were
+        already added, so that each step is in one window only.
 
         Args:
             chunk: Array of shape `(time, channels)` with any number of steps, including zero.
+            start: Index of the chunk's first step in the recording, at most the number of steps
+                that were added so far. Default: the chunk follows the earlier chunks.
 
         Returns:
             State of the claim after this chunk.
 
         Raises:
-            TypeError: If `chunk` does not contain real numbers.
-            ValueError: If `chunk` has another shape or is not finite, or if the model does not
-                accept a window. The invalid chunk is ignored, and the next chunk may be added.
+            TypeError: If `chunk` does not contain real numbers, or if `start` is not an integer.
+            ValueError: If `chunk` has another shape or is not finite, if the model does not accept
+                a window, or if steps are missing between the earlier chunks and `start`. The
+                invalid chunk is ignored, and the next chunk may be added.
             KeyError: If the person was removed from the gallery after the claim began.
         """
         chunk = self._checked(chunk)
+        if start is not None:
+            chunk = chunk[self._known_steps(start) :]
         if self.heard.accepted is not None:
             return self.heard
         window, left = self._boundary.window, self._boundary.windows - self._windows
@@ -171,6 +181,21 @@ class Listening:
                 self._accept()
         self._rest = steps[full * window :].copy()
         return self.heard
+
+    def _known_steps(self, start):
+        """Returns how many steps at the beginning of a chunk were already added."""
+        start = whole("start", start, 0)
+        added = self._windows * self._boundary.window + len(self._rest)
+        if start > added and self.heard.accepted is None:
+            raise ValueError(
+                Message(
+                    "{start} is {value}, but the recording has {added} steps so far. Add the "
+                    "missing steps first, or begin a new claim.",
+                    value=start,
+                    added=added,
+                )
+            )
+        return max(added - start, 0)
 
     def _scores(self, windows):
         """Returns `(score, denied)` for each window, see `Templates.scores`."""

@@ -106,6 +106,32 @@ def test_chunks_after_the_decision_are_ignored(gallery, people):
     assert listening.add(people("bob", 1, 1000)[0]) == decided == listening.heard
 
 
+@pytest.mark.parametrize("person", ["alice", "bob"])
+def test_overlapping_chunks_give_the_windows_of_the_recording(gallery, people, person):
+    """Tests that overlapping windows do not give the boundary more scores than windows that do not
+    overlap."""
+    recording = people(person, 1, 100)[0]
+    expected, listening = gallery.listen("alice"), gallery.listen("alice")
+    for start in range(0, 100 - WINDOW + 1, 2):
+        heard_steps = listening.add(recording[start : start + WINDOW], start).steps
+        assert heard_steps <= (start + WINDOW) // WINDOW * WINDOW
+    expected.add(recording)
+    assert listening.heard == expected.heard and expected.heard.accepted is not None
+
+
+def test_chunks_with_a_gap_are_refused(gallery, people):
+    listening, recording = gallery.listen("alice"), people("bob", 1, 12)[0]
+    listening.add(recording[:4], 0)
+    with pytest.raises(ValueError, match="is 5, but the recording has 4 steps"):
+        listening.add(recording[5:], 5)
+    with pytest.raises(TypeError):
+        listening.add(recording, 4.0)
+    listening.add(recording[:4], 0)  # again
+    assert len(listening._rest) == 4
+    listening.add(recording[2:7], 2)
+    np.testing.assert_array_equal(listening._rest, recording[:7].astype(np.float32))
+
+
 def test_listening_stores_less_than_a_window(gallery, people):
     listening = gallery.listen("alice")
     listening.add(people("bob", 1, 9)[0])
