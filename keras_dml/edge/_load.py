@@ -8,6 +8,7 @@ from typing import Any
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.edge._model import Model
+from keras_dml.edge._stream_model import StreamModel
 from keras_dml.zoo import catalog, lookup, schema
 
 FILE = f"model{lookup.EDGE_SUFFIX}"
@@ -34,11 +35,7 @@ def load(name: Path) -> Model:
             damaged or is not the file that the card describes, or if it was not written by
             `keras_dml.export.tflite`. If NumPy cannot compute the distance of the model.
     """
-    if importlib.util.find_spec("ai_edge_litert") is None:
-        raise ImportError(
-            'LiteRT, which runs TFLite files, is not installed. Install it: pip install "keras-dml'
-            '[edge]".'
-        )
+    _require_litert()
     file = file_of(name)
     if not file.is_file():
         raise FileNotFoundError(
@@ -50,6 +47,33 @@ def load(name: Path) -> Model:
         )
     blob = file.read_bytes()
     return Model(blob, lookup.lasting(name), _checked_card(file, blob))
+
+
+def load_stream(path: Path) -> StreamModel:
+    """Loads a model that receives a recording in blocks.
+
+    Args:
+        path: Path of a .tflite file that `keras_dml.export.stream` wrote.
+
+    Returns:
+        The model. `keras_dml.edge.Stream` embeds the windows of a recording with it.
+
+    Raises:
+        FileNotFoundError: If the file does not exist.
+        ImportError: If LiteRT is not installed.
+        ValueError: If the file is damaged, or was not written by `keras_dml.export.stream`.
+    """
+    _require_litert()
+    file = pathlib.Path(path).expanduser()
+    if not file.is_file():
+        raise FileNotFoundError(
+            Message(
+                "The file {file} does not exist. Write it with `keras_dml.export.stream(model, "
+                "path, window=..., block=...)`, or give the path of another file.",
+                file=repr(str(file)),
+            )
+        )
+    return StreamModel(file.read_bytes(), str(file.resolve()))
 
 
 def can_load(name: Path) -> bool:
@@ -83,6 +107,14 @@ def file_of(name: Path) -> pathlib.Path:
     if "edge" in card and path in (folder, folder / card.get("model", {}).get("file", "")):
         return folder / card["edge"]["file"]
     return path / FILE if path.is_dir() else path.with_suffix(lookup.EDGE_SUFFIX)
+
+
+def _require_litert():
+    if importlib.util.find_spec("ai_edge_litert") is None:
+        raise ImportError(
+            'LiteRT, which runs TFLite files, is not installed. Install it: pip install "keras-dml'
+            '[edge]".'
+        )
 
 
 def _card(folder: pathlib.Path) -> dict[str, Any]:

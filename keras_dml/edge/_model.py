@@ -48,6 +48,8 @@ class Model:
             cannot compute the distance of the model.
     """
 
+    _signature = "embed"  # signature that takes recordings
+
     def __init__(self, blob: bytes, name: str, card: dict[str, Any] | None = None):
         about = edge_metadata.read(blob, name)
         try:
@@ -58,6 +60,12 @@ class Model:
             raise ValueError(
                 f"LiteRT cannot read {name}: {error} Export the model again."
             ) from error
+        if self._signature not in self._runners:
+            other = "load_stream" if self._signature == "embed" else "load"
+            raise ValueError(
+                f"{name} has no signature `{self._signature}`. Its signatures are "
+                f"{', '.join(sorted(runners))}. Read it with `keras_dml.edge.{other}`."
+            )
         is_same_embedding = _shape(self._runners["distance"], "embedding") == about.embedding
         if not is_same_embedding and about.distance != AFFINE_INVARIANT:
             raise ValueError(
@@ -75,6 +83,7 @@ class Model:
         self.inputs: inputs.Signals | inputs.Matrices | inputs.Images = self._kind(about)
         self.card: dict[str, Any] | None = card
         self.gate: quality.Gate | None = None
+        self._window = about.window, about.restarts
         if about.usual is not None:
             self.gate = quality.Gate(about.usual, about.potato, self._covariances)
 
@@ -173,10 +182,10 @@ class Model:
 
     def _kind(self, about):
         """Returns an object that checks inputs in the same way as for the Keras model."""
-        runner = self._runners["embed"]
+        runner = self._runners[self._signature]
         (argument,) = runner.get_input_details().keys() & KINDS.keys()
         kind, shape = KINDS[argument], _shape(runner, argument)
-        if self._steps is not None:
+        if self._steps is not None or about.window is not None:
             shape = (None, *shape[1:])
         return kind(shape, about.contract, ignores_zeros=about.ignores_zeros)
 

@@ -4,21 +4,26 @@ from . import onnx_files as onnx_files
 from . import operators as operators
 from . import parity as parity
 from . import signatures as signatures
+from . import streaming as streaming
 from . import trials as trials
 from ._contract import contract as contract
 from ._devices import works_on_matrices as works_on_matrices
 from ._onnx import onnx as onnx
 from ._potato import potato as potato
 from ._saved_model import saved_model as saved_model
+from ._stream import stream as stream
 from ._tflite import tflite as tflite
 from .result import Export as Export
+from .streaming import StreamError as StreamError
 
 __all__ = [
     "Export",
+    "StreamError",
     "contract",
     "onnx",
     "potato",
     "saved_model",
+    "stream",
     "tflite",
     "works_on_matrices",
 ]

@@ -53,7 +53,7 @@ def contract(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def contract_json(kind, distance, card, steps=None):
+def contract_json(kind, distance, card, steps=None, window=None):
     """Returns the contract and the thresholds of a model as JSON, to be stored in a file.
 
     Args:
@@ -62,6 +62,8 @@ def contract_json(kind, distance, card, steps=None):
         card: Card of the model, or None.
         steps: Number of time steps of the file's `signal`, or None for any number. The contract in
             the file does not allow longer recordings.
+        window: Number of steps that an embedding of a stream describes. None if the embeddings of
+            the file are the embeddings of whole recordings.
 
     Returns:
         JSON as bytes, or None if the model has neither a contract nor a threshold.
@@ -70,23 +72,46 @@ def contract_json(kind, distance, card, steps=None):
     if values and steps is not None:
         values["max_steps"] = min(steps, values["max_steps"] or steps)
     if _rows_by_distance(card):
-        values |= {"distance": distance, "thresholds": _thresholds(distance, card)}
-        note = missing_thresholds(distance, card)
+        rows = _thresholds(distance, card) if window is None else stream_thresholds(card, window)
+        values |= {"distance": distance, "thresholds": rows}
+        note = missing_thresholds(distance, card, window)
         if note is not None:
             values["note"] = note
     return json.dumps(values, ensure_ascii=False).encode() if values else None
 
 
-def missing_thresholds(distance, card):
+def stream_thresholds(card, window):
+    """Returns the thresholds of a card for the embeddings of a stream.
+
+    Args:
+        card: Card of the model, or None.
+        window: Number of steps that an embedding describes.
+    """
+    if not _rows_by_distance(card):
+        return []
+    rows = card.get("stream_thresholds", [])
+    return [_threshold(row) for row in rows if row["window"] == window]
+
+
+def missing_thresholds(distance, card, window=None):
     """Explains why a file contains no threshold although the card of its model has thresholds.
 
     Args:
         distance: Name of the distance that the file computes.
         card: Card of the model, or None.
+        window: Same as in `contract_json`.
 
     Returns:
         A sentence, or None if the file contains thresholds or the card has no thresholds.
     """
+    if window is not None and _rows_by_distance(card):
+        if stream_thresholds(card, window):
+            return None
+        return (
+            f"The file contains no threshold, because the card has no threshold for streams with a "
+            f"window of {window} steps. The other thresholds of the card apply if the state is "
+            "zeros at the start of each recording."
+        )
     card_distances = sorted({name for name, _ in _rows_by_distance(card)})
     if not card_distances or distance in card_distances:
         return None
@@ -109,11 +134,11 @@ def _rows_by_distance(card):
 
 
 def _thresholds(distance, card):
-    return [
-        {**{key: row[key] for key in THRESHOLD if key in row}, "rule": _rule(row)}
-        for name, row in _rows_by_distance(card)
-        if name == distance
-    ]
+    return [_threshold(row) for name, row in _rows_by_distance(card) if name == distance]
+
+
+def _threshold(row):
+    return {**{key: row[key] for key in THRESHOLD if key in row}, "rule": _rule(row)}
 
 
 def _rule(row):

@@ -23,6 +23,7 @@ from keras_dml.quality import Usual
 if TYPE_CHECKING:
     from keras_dml._backend import keras
     from keras_dml.distances import Distance
+    from keras_dml.export.streaming import Stream
     from keras_dml.quality import Gate
 
 # names of metadata entries in a .tflite file: JSON, and the file of a potato
@@ -46,6 +47,8 @@ class EdgeMetadata:
         contract: Input contract, or None if the model has no contract.
         usual: `Usual` properties of recordings, or None if the model has no quality gate.
         potato: Potato of the quality gate, or None.
+        window: Number of steps of a recording if the file is the file of a stream, or None.
+        restarts: Whether the state of the stream must be zeros at the start of each window.
     """
 
     fingerprint: str
@@ -57,6 +60,8 @@ class EdgeMetadata:
     contract: Contract | None
     usual: Usual | None
     potato: FittedPotato | None
+    window: int | None = None
+    restarts: bool = False
 
 
 def entries(
@@ -66,6 +71,7 @@ def entries(
     knots: np.ndarray | None,
     gate: Gate | None,
     steps: int | None = None,
+    stream: Stream | None = None,
 ) -> dict[str, bytes]:
     """Returns the metadata entries of a file, `{name: data}`.
 
@@ -76,6 +82,7 @@ def entries(
         knots: Knots of the model's quantile functions, shape `(knots,)`, or None.
         gate: Quality gate of the model, or None.
         steps: Number of time steps to which the file's recordings are padded, or None.
+        stream: Streamed form of the model, or None if the file has the signature `embed`.
     """
     about = {
         "fingerprint": fingerprint,
@@ -86,6 +93,8 @@ def entries(
         "steps": steps,
         "quality": None if gate is None else dataclasses.asdict(gate.usual),
     }
+    if stream is not None:
+        about["stream"] = {"window": stream.window, "restarts": not stream.has_window}
     potato = {}
     if gate is not None and gate.potato is not None:
         file = io.BytesIO()
@@ -140,4 +149,5 @@ def _metadata(about: dict[str, Any], contract: dict[str, Any], potato: bytes | N
         contract=Contract(**described) if described else None,
         usual=quality,
         potato=None if potato is None else FittedPotato.read(io.BytesIO(potato), name),
+        **about.get("stream", {}),
     )

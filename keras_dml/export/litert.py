@@ -105,6 +105,35 @@ def covariance(file: Path, recordings: list[Any]) -> np.ndarray:
     return _run(file, "covariance", **_joined(recordings))
 
 
+def stream(file: Path, recordings: list[Any]) -> np.ndarray:
+    """Computes embeddings of recordings with the signatures `step` and `read` of a file.
+
+    Args:
+        file: Path of a .tflite file that `keras_dml.export.stream` wrote.
+        recordings: Arrays `(time, channels)`, whose lengths are multiples of the block of the file.
+
+    Returns:
+        Embeddings, shape `(recordings, ...)`.
+
+    Raises:
+        RuntimeError: If the file cannot be run.
+    """
+    return _run(file, "stream", **_joined(recordings))
+
+
+def step_ms(file: Path, block: np.ndarray) -> float:
+    """Measures the median time of one call of `step` in milliseconds.
+
+    Args:
+        file: Path of a .tflite file that `keras_dml.export.stream` wrote.
+        block: Block of a recording, shape `(block, channels)`.
+
+    Raises:
+        RuntimeError: If the file cannot be run.
+    """
+    return float(_run(file, "step_latency", steps=block))
+
+
 def latency_ms(file: Path, recording: np.ndarray) -> float:
     """Measures the median time of one call of `embed` in milliseconds.
 
@@ -212,6 +241,24 @@ def _each_embedding(signature, second):
     return task
 
 
+def _streams(interpreter, request):
+    step, read = (interpreter.get_signature_runner(name) for name in ("step", "read"))
+    block, size = _shape(step, "signal")[1], _shape(step, "state")[0]
+    embeddings = []
+    for recording in np.split(request["steps"], np.cumsum(request["lengths"])[:-1]):
+        state = np.zeros(size, np.float32)
+        for start in range(0, len(recording), block):
+            state = step(signal=recording[None, start : start + block], state=state)["state"]
+        embeddings.append(_output(read(state=state)))
+    return np.concatenate(embeddings)
+
+
+def _step_latency(interpreter, request):
+    runner = interpreter.get_signature_runner("step")
+    state = np.zeros(_shape(runner, "state")[0], np.float32)
+    return np.array(median_ms(lambda: runner(signal=request["steps"][None], state=state)))
+
+
 def _latency(interpreter, request):
     runner = interpreter.get_signature_runner("embed")
     arguments = _arguments(runner, request["steps"])
@@ -247,6 +294,8 @@ TASKS: dict[str, Callable[..., Any]] = {
     "embed": _each_recording("embed"),
     "latency": _latency,
     "score": _each_embedding("score", "prototypes"),
+    "step_latency": _step_latency,
+    "stream": _streams,
 }
 
 

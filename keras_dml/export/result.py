@@ -17,9 +17,10 @@ class Export:
             Keras, divided by the RMS of Keras's embeddings. For a TFLite or ONNX file of a model
             that takes matrices, Keras computes the embeddings in float64.
         latency_ms: Median time of one call of `embed` in milliseconds, for a recording of `steps`
-            time steps. TFLite and ONNX files run on one thread.
-        steps: Number of time steps of the recording that was timed, or number of rows of a matrix.
-            If the input is an image, `steps` is None.
+            time steps. TFLite and ONNX files run on one thread. For the file of a stream, the time
+            of one call of `step`.
+        steps: Number of time steps of the recording or the block that was timed, or number of rows
+            of a matrix. If the input is an image, `steps` is None.
         notes: Sentences that say how the file differs from the requested file, for example that its
             weights have another type or that it contains no thresholds.
     """

@@ -2,7 +2,8 @@
 
 Every file has the signatures `embed` and `distance`. The file of a `PrototypicalClassifier` also
 has `score` and `classify`. A TFLite file also has `covariance` if the model has a Riemannian potato
-(see `keras_dml.quality`). `embed`, `classify` and `covariance` receive inputs of the model, which
+(see `keras_dml.quality`). The file of a stream has `step` and `read` instead of `embed`. `embed`,
+`classify` and `covariance` receive inputs of the model, which
 are recordings with their lengths, matrices or images (see `keras_dml.inputs`).
 
 Every signature checks its inputs. A signature returns NaN for an input that violates the input
@@ -25,11 +26,13 @@ from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._messages import Message
 from keras_dml._typing import Path
+from keras_dml.export.streaming import Stream
 from keras_dml.zoo import reading
 
 NAMES = ("embed", "distance")
 DEFAULT = "serving_default"  # signature for requests that do not name a signature
 OF_CLASSIFIERS = ("score", "classify")
+OF_STREAMS = ("step", "read")
 COVARIANCE = "covariance"  # signature that the quality gate of a model needs
 ENCODING = ("embed", "classify")  # signatures that receive inputs of the model
 MOST_TRIED = 2**20  # largest number of time steps tried, about a minute of audio
@@ -138,9 +141,69 @@ def for_batches(
     return _module(encoder, metric, classifier)
 
 
+def for_stream(
+    stream: Stream,
+    kind: inputs.Signals,
+    metric: distances.Distance,
+    gallery: int | None = None,
+) -> Any:
+    """Makes the signatures of a TFLite file that receives a recording in blocks.
+
+    - `step(signal (1, block, channels), state (size,))` returns the next `state`. The first state
+      is zeros. If the block holds NaN or infinity, `read` returns NaN until the block has no
+      influence on the embedding.
+    - `read(state (size,))` returns the `embedding` (1, ...) of the recording so far. The embedding
+      is NaN if the recording so far is shorter than the smallest length that the model accepts, or
+      longer than the largest length.
+    - `distance(embedding (1, ...), gallery (n, ...))` is the same as in `for_one`.
+
+    Args:
+        stream: Streamed form of the model.
+        kind: Input kind of the model.
+        metric: Distance between embeddings.
+        gallery: Number of rows of `gallery`, or None for any number.
+
+    Returns:
+        A `tf.Module` whose functions have the names of the signatures.
+    """
+    tf, module, allowed = tensorflow(), tensorflow().Module(), limits(kind)
+    signal_shape, shape = (1, stream.block, kind.shape[1]), tuple(kind.model.output_shape[1:])
+
+    def step(signal, state):
+        has_shape = _has_shape(signal, signal_shape)
+        signal, state = tf.reshape(signal, signal_shape), tf.reshape(state, (stream.size,))
+        valid = tf.logical_and(has_shape, tf.reduce_all(_finite(signal)))
+        return {"state": stream.step(_where(valid, signal, np.nan), state)}
+
+    def read(state):
+        state = tf.reshape(state, (stream.size,))
+        count = stream.count(state)
+        valid = count >= allowed.least
+        if allowed.most is not None and not stream.has_window:
+            valid = tf.logical_and(valid, count <= allowed.most)
+        return _nan_unless(valid, {"embedding": stream.read(state)})
+
+    module.input_shapes = types.MappingProxyType(
+        {
+            "signal": signal_shape,
+            "state": (stream.size,),
+            "embedding": (1, *shape),
+            "gallery": (gallery, *shape),
+        }
+    )
+    module.steps = None
+    state = tf.TensorSpec([None], tf.float32, "state")
+    module.step = function(step, [tf.TensorSpec([None] * 3, tf.float32, "signal"), state])
+    module.read = function(read, [state])
+    module.distance = _distances(metric, shape, (1, gallery))
+    module.weights = [variable.value for variable in kind.model.weights]
+    return module
+
+
 def names(module: Any) -> list[str]:
-    """Returns the names of the signatures of a module that `for_one` or `for_batches` made."""
-    return [name for name in (*NAMES, *OF_CLASSIFIERS, COVARIANCE) if hasattr(module, name)]
+    """Returns the names of the signatures of a module."""
+    every = (*NAMES, *OF_CLASSIFIERS, COVARIANCE, *OF_STREAMS)
+    return [name for name in every if hasattr(module, name)]
 
 
 def add_covariance(module: Any, model: keras.Model) -> None:
@@ -175,7 +238,7 @@ def write(module: Any, folder: Path) -> None:
     """Writes the signatures of a module as a SavedModel for inference, without gradients."""
     tf = tensorflow()
     functions = {name: getattr(module, name).get_concrete_function() for name in names(module)}
-    functions[DEFAULT] = functions["embed"]
+    functions[DEFAULT] = functions.get("embed") or functions["read"]
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     with writing():
         tf.saved_model.save(module, str(folder), signatures=functions, options=options)
@@ -228,9 +291,6 @@ def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=Non
     def embed(x, mask):
         return {"embedding": _masked(encoder, x, mask)}
 
-    def distance(embedding, gallery):
-        return {"distance": metric.on_device(embedding, gallery)}
-
     def score(embedding, prototypes):
         return {"similarity": classifier.similarity(embedding, prototypes)}
 
@@ -252,7 +312,7 @@ def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=Non
     )
     module.steps = steps
     module.embed = graph(kind, embed, lengths)
-    module.distance = embedding_pairs(distance, shape, "gallery", sizes)
+    module.distance = _distances(metric, shape, sizes)
     weights = list(encoder.weights)
     if classifier is not None:
         module.score = embedding_pairs(score, shape, "prototypes", sizes)
@@ -262,6 +322,15 @@ def _module(encoder, metric, classifier, rows=None, steps=None, gallery_rows=Non
     # without weights.
     module.weights = [variable.value for variable in weights]
     return module
+
+
+def _distances(metric, shape, sizes):
+    """Makes the signature `distance`, see `embedding_pairs`."""
+
+    def distance(embedding, gallery):
+        return {"distance": metric.on_device(embedding, gallery)}
+
+    return embedding_pairs(distance, shape, "gallery", sizes)
 
 
 def _masked(model, x, mask):

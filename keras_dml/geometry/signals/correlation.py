@@ -55,7 +55,7 @@ def lagged_correlations(
         ops.swapaxes(steps, 1, 2), _later(steps, lags)
     )  # (batch, channels, lags * channels)
     means = ops.reshape(sums / _pairs(x, mask, lags), (-1, channels * len(lags) * channels))
-    return stddev[:, 0], ops.take(means, _distinct(channels, lags), axis=1)
+    return stddev[:, 0], ops.take(means, distinct(channels, lags), axis=1)
 
 
 def check_lags(lags: Iterable[int]) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def num_correlations(channels: int, lags: Iterable[int]) -> int:
         channels: Number of channels of the signals.
         lags: Lags, whole numbers of steps.
     """
-    return len(_distinct(channels, lags))
+    return len(distinct(channels, lags))
 
 
 def _later(x, lags):
@@ -120,9 +120,17 @@ def _pairs(x, mask, lags):
     return ops.maximum(ops.repeat(pairs, channels, axis=-1), 1)
 
 
-def _distinct(channels, lags):
+def distinct(channels: int, lags: Iterable[int]) -> np.ndarray:
     """Returns the indices of the correlations to keep. All correlations at positive lags are kept.
-    At lag 0, one correlation is kept for each pair of different channels."""
+    At lag 0, one correlation is kept for each pair of different channels.
+
+    Args:
+        channels: Number of channels of the signals.
+        lags: Lags, whole numbers of steps.
+
+    Returns:
+        Indices into the flattened array `(channels, lags, channels)`, int32.
+    """
     indices = np.arange(channels * len(lags) * channels).reshape(channels, len(lags), channels)
     above = np.triu_indices(channels, 1)
     parts = (indices[:, i] for i in range(len(lags)))
