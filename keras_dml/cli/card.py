@@ -64,6 +64,13 @@ def run(
             ("accept distances up to", "FAR", "FAR, 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["device_thresholds"]),
         )
+    if card.get("stream_thresholds"):
+        steps = card["stream_thresholds"][0]["window"]
+        _console.echo(f"\n[bold]Thresholds of streams[/bold] (windows of {steps:,} steps)")
+        _console.print_table(
+            ("accept distances up to", "FAR", "FAR, 95 % interval", "TAR", "imposter trials"),
+            _thresholds(card["stream_thresholds"]),
+        )
     if card["exports"]:
         _console.echo("\n[bold]Exports[/bold]")
         columns = ("format", "numbers", "bytes", "latency (ms)", "change in figure")

@@ -29,6 +29,11 @@ _LARGER = (
     "the same FAR, the number of people that may be enough can have a different estimate at each "
     "threshold. In this case, use the larger estimate."
 )
+_STREAMS = (
+    "These thresholds are for files that `keras_dml.export.stream` writes. In a stream, the "
+    "convolutions see the steps before a window. The enrolled recordings are windows of streams "
+    "too. At the start of a recording, the state of a stream is zeros."
+)
 _CHANGE_OF_DISTANCE = "change_of_distance"
 NO_UNIT = "1"  # unit of channels that are pure numbers
 HEADS = (
@@ -305,6 +310,9 @@ def thresholds(card: dict[str, Any]) -> str:
     if device:
         title = f"## Thresholds of files for devices, by the {device[0]['distance']} distance"
         sections.append(_threshold_section(title, device, card))
+    if streams := card.get("stream_thresholds", []):
+        title = f"## Thresholds of streams, for windows of {streams[0]['window']:,} steps"
+        sections.append(f"{_threshold_section(title, streams, card)}\n\n{_STREAMS}")
     return "\n\n".join(sections)
 
 

@@ -218,6 +218,8 @@ THRESHOLD: dict[str, Any] = {
 IMPOSTERS = {"mean": number, "stddev": above_zero}
 # Thresholds for exported files whose distance differs from the model's distance.
 DEVICE_THRESHOLD: dict[str, Any] = {**THRESHOLD, "distance": text}
+# Thresholds for the file of a stream, whose embeddings describe the last `window` steps.
+STREAM_THRESHOLD: dict[str, Any] = {**THRESHOLD, "window": whole}
 EXPORT = {
     "format": text,
     "quantization?": text_or_null,
@@ -256,6 +258,7 @@ CARD: dict[str, Any] = {
     "thresholds": [THRESHOLD],
     "imposters?": IMPOSTERS,
     "device_thresholds?": [DEVICE_THRESHOLD],
+    "stream_thresholds?": [STREAM_THRESHOLD],
     "exports": [
         ({**EXPORT, "auc_change": number_or_null}, {**EXPORT, "accuracy_change": number_or_null})
     ],
@@ -379,7 +382,7 @@ def _contradictions(card):
                 f"card.baselines[{i}].difference.metric must be the metric of one of the "
                 "baseline's rows"
             )
-    for key in ("thresholds", "device_thresholds"):
+    for key in ("thresholds", "device_thresholds", "stream_thresholds"):
         for i, row in enumerate(card.get(key, ())):
             if "certificate" not in row and "far_ci95" not in row:
                 yield f"card.{key}[{i}] must contain certificate or far_ci95"

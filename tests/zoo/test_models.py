@@ -95,7 +95,8 @@ def test_a_card_says_what_stands_beside_its_recipe(name):
     assert not list(differences(about, card))
     measured = {"figures", "baselines", "thresholds", "exports", "recipe"}
     made = measured | {"model", "embedding", "golden"}
-    assert set(card) - {"edge", "quality", "device_thresholds", "imposters"} == set(about) | made
+    optional = {"edge", "quality", "device_thresholds", "imposters", "stream_thresholds"}
+    assert set(card) - optional == set(about) | made
     assert set(card["input"]) == set(about["input"])
     known = {f"{part}_{kind}" for part in ("train", "test") for kind in ("subjects", "classes")}
     assert set(card["data"]) - set(about["data"]) <= known
