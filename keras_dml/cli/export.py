@@ -247,6 +247,8 @@ def run(
         ("drift", f"{100 * result.drift:.2g} % of the embeddings' RMS"),
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
+    if result.flips is not None:
+        facts.append(("decisions that differ", f"{result.flips:,} of {result.decisions:,}"))
     _console.print_table((), facts, header=False)
     for note in result.notes:
         _console.note(f"Note: {note}")

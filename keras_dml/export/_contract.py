@@ -72,7 +72,7 @@ def contract_json(kind, distance, card, steps=None, window=None):
     if values and steps is not None:
         values["max_steps"] = min(steps, values["max_steps"] or steps)
     if _rows_by_distance(card):
-        rows = _thresholds(distance, card) if window is None else stream_thresholds(card, window)
+        rows = thresholds(distance, card) if window is None else stream_thresholds(card, window)
         values |= {"distance": distance, "thresholds": rows}
         note = missing_thresholds(distance, card, window)
         if note is not None:
@@ -133,7 +133,13 @@ def _rows_by_distance(card):
     return rows + [(row["distance"], row) for row in card.get("device_thresholds", [])]
 
 
-def _thresholds(distance, card):
+def thresholds(distance, card):
+    """Returns the thresholds of a card for a distance.
+
+    Args:
+        distance: Name of the distance that the file computes.
+        card: Card of the model, or None.
+    """
     return [_threshold(row) for name, row in _rows_by_distance(card) if name == distance]
 
 

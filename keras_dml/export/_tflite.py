@@ -31,6 +31,7 @@ from keras_dml.zoo import reading
 
 QUANTIZATIONS = ("auto", *parity.BOUNDS)
 EIGHT_BITS = "The weights are float32, because 8 bits cannot hold small eigenvalues of matrices."
+MOST_COMPARED = 220  # recordings whose pairs are counted as decisions
 AUTO = ("dynamic", "float16", None)  # `"auto"` writes the first form that agrees with Keras
 
 
@@ -115,7 +116,9 @@ def tflite(
         representative: List of about 100 recordings `(time, channels)`, matrices or images that are
             typical of the inputs on the device, in the units of the model. `"int8"` requires
             `representative`, because these inputs determine the int8 ranges of the activations. For
-            any quantization, the file must also agree with Keras on some of these inputs.
+            any quantization, the file must also agree with Keras on some of these inputs. If the
+            file contains thresholds, `Export.flips` counts the decisions about pairs of these
+            inputs that differ between the file and Keras.
         distance: Distance or name of a distance, for models whose last layer defines no distance.
         steps: Number of time steps of `signal`, for models that take recordings. Default: any
             number. A call takes as long as for a recording of `steps` time steps, also if the
@@ -202,6 +205,8 @@ def tflite(
                 notes.append(f"The weights are not written as {form!r}: {error.reason}.")
         note = _contract.missing_thresholds(device.distance, card)
         notes += [] if note is None else [note]
+        thresholds = [row["value"] for row in _contract.thresholds(device.distance, card)]
+        flips, decisions = _flips(candidate, device, recordings, thresholds)
         total_bytes = size(candidate)
         latency_ms = litert.latency_ms(candidate, trial_inputs.timed)
     return Export(
@@ -213,7 +218,34 @@ def tflite(
         latency_ms=latency_ms,
         steps=kind.length(trial_inputs.timed),
         notes=tuple(notes),
+        flips=flips,
+        decisions=decisions,
     )
+
+
+def _flips(candidate, device, recordings, thresholds):
+    """Counts decisions that differ between a file and Keras.
+
+    Args:
+        candidate: Path of the file.
+        device: `DeviceModel`.
+        recordings: Real recordings, or an empty list. At most `MOST_COMPARED` are used.
+        thresholds: Thresholds for the distance of the file.
+
+    Returns:
+        Tuple `(flips, decisions)`, as in `Export`.
+    """
+    if len(recordings) < 2 or not thresholds:
+        return None, 0
+    rows = np.linspace(0, len(recordings) - 1, min(MOST_COMPARED, len(recordings))).astype(int)
+    arrays = [recordings[row].astype(np.float32) for row in rows]
+    pairs = np.triu_indices(len(arrays), 1)
+    z = litert.embed(candidate, arrays)
+    actual = litert.distance(candidate, z, z)[pairs]
+    y = inference.embed(device.exact, arrays, progress=False)
+    expected = inference.distance(device.metric, y, y)[pairs]
+    limits = np.array(thresholds)[:, None]
+    return int(((actual <= limits) != (expected <= limits)).sum()), len(thresholds) * len(expected)
 
 
 def _checked_steps(steps, kind):

@@ -23,6 +23,12 @@ class Export:
             of a matrix. If the input is an image, `steps` is None.
         notes: Sentences that say how the file differs from the requested file, for example that its
             weights have another type or that it contains no thresholds.
+        flips: Number of decisions that differ between the file and Keras. Each pair of
+            representative recordings is one decision per threshold in the file: accept if the
+            distance is at most the threshold. None if nothing was counted, because the export had
+            no representative recordings, or the file contains no thresholds. The drift alone does
+            not say how many decisions change.
+        decisions: Number of decisions that were counted.
     """
 
     path: pathlib.Path
@@ -33,3 +39,5 @@ class Export:
     latency_ms: float
     steps: int | None
     notes: tuple[str, ...] = ()
+    flips: int | None = None
+    decisions: int = 0

@@ -172,6 +172,8 @@ def test_a_model_file_is_exported_by_its_path(command, zoo_folder, calls):
         "drift": 0.012,
         "latency_ms": 0.8,
         "steps": 512,
+        "flips": None,
+        "decisions": 0,
         "notes": [],
     }
 
