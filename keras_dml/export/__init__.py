@@ -1,5 +1,5 @@
-"""Exports models to files for servers (`saved_model`), for devices (`tflite`, `stream`) and for ONNX
-Runtime (`onnx`).
+"""Exports models to files for servers (`saved_model`), for devices (`tflite`, `stream`, `bundle`)
+and for ONNX Runtime (`onnx`).
 
 `potato` exports the Riemannian potato (an online detector of artifacts), and `contract` reads the
 input contract of an exported file. Each exported file has two signatures. `embed(signal, length)`

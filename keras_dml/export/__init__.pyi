@@ -6,6 +6,7 @@ from . import parity as parity
 from . import signatures as signatures
 from . import streaming as streaming
 from . import trials as trials
+from ._bundle import bundle as bundle
 from ._contract import contract as contract
 from ._devices import works_on_matrices as works_on_matrices
 from ._onnx import onnx as onnx
@@ -19,6 +20,7 @@ from .streaming import StreamError as StreamError
 __all__ = [
     "Export",
     "StreamError",
+    "bundle",
     "contract",
     "onnx",
     "potato",

@@ -90,7 +90,7 @@ def stream_thresholds(card, window):
     if not _rows_by_distance(card):
         return []
     rows = card.get("stream_thresholds", [])
-    return [_threshold(row) for row in rows if row["window"] == window]
+    return [with_rule(row) for row in rows if row["window"] == window]
 
 
 def missing_thresholds(distance, card, window=None):
@@ -140,10 +140,11 @@ def thresholds(distance, card):
         distance: Name of the distance that the file computes.
         card: Card of the model, or None.
     """
-    return [_threshold(row) for name, row in _rows_by_distance(card) if name == distance]
+    return [with_rule(row) for name, row in _rows_by_distance(card) if name == distance]
 
 
-def _threshold(row):
+def with_rule(row):
+    """Returns the threshold of a card's row, with the decision rule in words."""
     return {**{key: row[key] for key in THRESHOLD if key in row}, "rule": _rule(row)}
 
 

@@ -1,0 +1,172 @@
+"""Tests folders with everything that the program of a device needs."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import export, layers
+from keras_dml._backend import keras
+from keras_dml.evaluation import threshold_at_far
+from keras_dml.export import litert
+
+STEPS, ROWS, CHANNELS = 40, 6, ("x", "y", "z")
+EXAMPLES = ("example.py", "Example.kt", "Example.swift", "example.cpp", "example.js")
+
+
+def people(count, each, seed=0):
+    """Returns recordings of people whose channels are mixed in different ways."""
+    rng = np.random.default_rng(seed)
+    mixing = [np.eye(3) + 0.7 * rng.normal(size=(3, 3)) for _ in range(count)]
+    names = [f"person {i}" for i in range(count) for _ in range(each)]
+    signals = [
+        (rng.normal(size=(STEPS, 3)) @ m).astype(np.float32) for m in mixing for _ in range(each)
+    ]
+    return signals, names
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(2)
+    contract = layers.InputContract(CHANNELS, "g", 50, min_steps=8)
+    contract.adapt(people(4, 2)[0])
+    parts = [layers.MaskedConv1D(12, 3), layers.QuantileLayer(4)]
+    return keras.Sequential([keras.Input((None, 3)), contract, *parts])
+
+
+@pytest.fixture(scope="module")
+def bundle(model, tmp_path_factory):
+    """Returns a bundle with measured thresholds, and its `Export`."""
+    folder = tmp_path_factory.mktemp("bundle") / "watch"
+    signals, names = people(8, 3)
+    sizes = {"steps": STEPS, "gallery": ROWS}
+    return folder, export.bundle(model, folder, **sizes, recordings=signals, people=names)
+
+
+def about(folder):
+    return json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
+
+
+def run_check(folder):
+    return subprocess.run([sys.executable, folder / "check.py"], capture_output=True, text=True)
+
+
+def test_the_folder_contains_what_a_device_needs(bundle):
+    folder, result = bundle
+    files = {"model.tflite", "bundle.json", "golden.npz", "golden", "check.py", *EXAMPLES}
+    assert {path.name for path in folder.iterdir()} == files
+    total = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert (result.path, result.bytes) == (folder, total)
+    content = about(folder)
+    assert content["channels"] == list(CHANNELS) and content["quantization"] == "float32"
+
+
+def test_raw_files_hold_the_golden_arrays(bundle):
+    folder, _ = bundle
+    specs = about(folder)["golden"]
+    with np.load(folder / "golden.npz") as golden:
+        assert {*golden} == {*specs} == {"signal", "length", "embedding", "gallery", "distance"}
+        for name, spec in specs.items():
+            raw = np.fromfile(folder / spec["file"], np.dtype(spec["dtype"]).newbyteorder("<"))
+            np.testing.assert_array_equal(raw.reshape(spec["shape"]), golden[name])
+
+
+def test_golden_outputs_are_those_of_keras(bundle, model):
+    folder, _ = bundle
+    with np.load(folder / "golden.npz") as golden:
+        assert golden["signal"].shape == (1, STEPS, 3) and len(golden["gallery"]) == ROWS
+        recording = golden["signal"][0, : golden["length"]]
+        expected = model(recording[None])
+        np.testing.assert_allclose(golden["embedding"], expected, atol=1e-5)
+        distances = keras_dml.distance(model, golden["embedding"], golden["gallery"])
+        np.testing.assert_allclose(golden["distance"], distances[0], rtol=1e-4)
+
+
+def test_the_self_test_finds_another_model(bundle, tmp_path):
+    folder, _ = bundle
+    done = run_check(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    with np.load(copy / "golden.npz") as golden:
+        np.savez(copy / "golden.npz", **{**golden, "embedding": golden["embedding"] + 0.1})
+    done = run_check(copy)
+    assert done.returncode == 1 and "failed" in done.stdout
+
+
+def test_thresholds_are_measured_on_the_recordings(bundle):
+    folder, result = bundle
+    signals, names = people(8, 3)
+    z = litert.embed(folder / "model.tflite", signals)
+    pairs = np.triu_indices(len(signals), 1)
+    scores = litert.distance(folder / "model.tflite", z, z)[pairs]
+    genuine = np.array(names)[pairs[0]] == np.array(names)[pairs[1]]
+    rows = about(folder)["thresholds"]
+    assert [row["far"] for row in rows] == [0.1, 0.05, 0.01]
+    for row in rows:
+        expected = threshold_at_far(scores, genuine, row["far"]).value
+        assert row["value"] == pytest.approx(expected)
+        assert row["people"] == 8 and row["trials"] == (~genuine).sum() and row["enrolled"] == 1
+    assert result.flips is None  # the model has no card with thresholds
+
+
+def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle):
+    folder, _ = bundle
+    (row,) = [row for row in about(folder)["thresholds"] if row["far"] == 0.01]
+    for name in EXAMPLES:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "@" not in text.replace("@litertjs", "") and repr(row["value"]) in text
+    spec = importlib.util.spec_from_file_location("example", folder / "example.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    signals, _ = people(8, 3)
+    enrolled = [example.embedding_of(signals[0][:30]), example.embedding_of(signals[3])]
+    expected = litert.embed(folder / "model.tflite", [signals[0][:30], signals[3]])
+    np.testing.assert_allclose(np.concatenate(enrolled), expected, atol=1e-6)
+    assert example.accepts(signals[3], enrolled)
+    distances = litert.distance(
+        folder / "model.tflite", litert.embed(folder / "model.tflite", signals), expected
+    ).min(axis=1)
+    accepted = [example.accepts(signal, enrolled) for signal in signals]
+    assert accepted == (distances <= row["value"]).tolist() and not all(accepted)
+
+
+@pytest.mark.parametrize(
+    "arguments, error",
+    [
+        ({"quantization": "int8"}, ValueError),
+        ({"quantization": "dynamic"}, ValueError),
+        ({"recordings": []}, ValueError),
+        ({"recordings": [1], "people": ["a", "b"]}, ValueError),
+        ({"steps": 4}, ValueError),
+        ({"steps": 40.0}, TypeError),
+    ],
+)
+def test_wrong_arguments_are_refused_and_nothing_is_written(model, tmp_path, arguments, error):
+    with pytest.raises(error):
+        export.bundle(model, tmp_path / "watch", **{"steps": STEPS, **arguments})
+    assert not any(tmp_path.iterdir())
+
+
+def test_another_folder_is_not_replaced(model, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    with pytest.raises(ValueError, match="bundle"):
+        export.bundle(model, tmp_path / "mine", steps=STEPS)
+
+
+@pytest.mark.slow
+def test_a_bundle_of_the_zoo_has_the_thresholds_of_the_card(tmp_path):
+    folder = tmp_path / "gait"
+    for quantization in ("float16", None):  # the second call replaces the folder
+        export.bundle("gait_lda", folder, steps=512, quantization=quantization)
+        content = about(folder)
+        card = keras_dml.zoo.card("gait_lda")
+        values = [row["value"] for row in card["thresholds"]]
+        assert [row["value"] for row in content["thresholds"]] == values
+        assert run_check(folder).returncode == 0
