@@ -106,11 +106,12 @@ def test_the_wheel_carries_the_types(contents):
     assert stubs and {*stubs, "keras_dml/py.typed"} <= {*contents}
 
 
-def test_the_wheel_carries_what_the_builders_the_demo_and_the_server_read(contents):
+def test_the_wheel_carries_what_builders_demo_server_and_exports_read(contents):
     for name in ("README.md", "CITATIONS.bib", "TAGS.txt", "checksums.tsv", "croissant.json"):
         for path in (ROOT / "tfds_builders").glob(f"*/{name}"):
             assert path.relative_to(ROOT).as_posix() in contents
-    for folder in ("cli/demo_data", "gallery/server/page", "gallery/web_page"):
+    folders = ("cli/demo_data", "gallery/server/page", "gallery/web_page")
+    for folder in (*folders, "export/_microcontroller/c"):
         files = [path for path in (ROOT / "keras_dml" / folder).rglob("*") if path.is_file()]
         assert files
         for path in files:

@@ -15,6 +15,13 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
 )
 _ONNX = "embed.onnx"
 _ONNX_MEMBERS = (_ONNX, "distance.onnx", "score.onnx", "classify.onnx")
+_C_LIBRARY = "kd_model.h"
+_C_LIBRARY_MEMBERS = (  # files that `keras_dml.export.microcontroller` writes
+    *("README.md", "golden.h", "selftest.c"),
+    *("selftest", "selftest.exe", "*.o"),  # files of a compiler
+    *("kd.h", "kd_internal.h", "kd_tables.h", _C_LIBRARY),
+    *("kd_check.c", "kd_embed.c", "kd_front.c", "kd_gallery.c", "kd_tables.c"),
+)
 # Folders of the kernel. These folders contain links to files that a program has open, such as
 # /dev/stdout.
 _KERNEL = ("/dev", "/proc", "/sys")
@@ -129,6 +136,17 @@ def replaceable_onnx(path):
         FileNotFoundError: See `replaceable_folder`.
     """
     return replaceable_folder(path, "folder of ONNX files", _ONNX, _ONNX_MEMBERS)
+
+
+def replaceable_c_library(path):
+    """Checks that a path does not exist, is an empty folder or is a C library that an export wrote,
+    and returns the path.
+
+    Raises:
+        ValueError: See `replaceable_folder`.
+        FileNotFoundError: See `replaceable_folder`.
+    """
+    return replaceable_folder(path, "C library of keras-dml", _C_LIBRARY, _C_LIBRARY_MEMBERS)
 
 
 def path_with_name(path, what="file"):

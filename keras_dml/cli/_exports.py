@@ -11,6 +11,7 @@ NAMES = {  # how `keras-dml export` spells arguments of `keras_dml.export` in me
     "distance": "`distance=` in Python",
     "steps": "--steps",
     "packages": "--npm-packages",
+    "tflite()": "--to tflite",
 }
 
 

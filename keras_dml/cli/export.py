@@ -18,6 +18,7 @@ class Format(enum.StrEnum):
     onnx = "onnx"
     templates = "templates"
     web = "web"
+    microcontroller = "microcontroller"
 
 
 # formats of folders with float32 weights, as the error messages name them
@@ -35,10 +36,11 @@ class Quantization(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class FixedShapes:
-    """Options that fix the shapes of a TFLite file.
+    """Options that fix the shapes of a TFLite file or the buffers of a C library.
 
     Attributes:
-        steps: Number of time steps of a recording. If None, recordings may have any length.
+        steps: Number of time steps of a recording. If None, recordings may have any length, or the
+            usual length for a C library.
         gallery_size: Number of embeddings in a gallery. If None, a gallery may have any size.
     """
 
@@ -49,8 +51,9 @@ class FixedShapes:
             metavar="N",
             min=1,
             help="Fix the number of time steps of the file's input. The file takes recordings of "
-            "up to N steps. Fill the rest of the input with any values.",
-            show_default="any number",
+            "up to N steps. Fill the rest of the input with any values. For a C library, N is the "
+            "largest number of time steps.",
+            show_default="any number, or 512 for the buffers of a C library",
         ),
     ] = None
     gallery_size: Annotated[
@@ -97,8 +100,8 @@ def run(
             "--out",
             metavar="PATH",
             help="File or folder to write.",
-            show_default="NAME.tflite, NAME_savedmodel, NAME_onnx, NAME_device, "
-            "NAME_templates.npz or NAME_web",
+            show_default="NAME.tflite, NAME_savedmodel, NAME_onnx, NAME_microcontroller, "
+            "NAME_device, NAME_templates.npz or NAME_web",
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
@@ -131,6 +134,9 @@ def run(
     With --to web, a model or a gallery is exported to a folder with a web page, which enrolls
     people and decides in the browser. The folder contains no names and no embeddings.
 
+    With --to microcontroller, a model is written as a C99 library with a self-test. The library
+    computes embeddings, enrolls people and computes distances.
+
     Exit status: 0 if the file is written and compared, 2 if nothing is written.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
@@ -154,9 +160,16 @@ def run(
             f"the weights of {_FOLDERS[to]} are always float32. Use --quantization and "
             "--representative only with --to tflite."
         )
-    if to is not Format.tflite and fixed != FixedShapes():
+    if to is Format.microcontroller:
+        if quantization or representative or fixed.gallery_size is not None:
+            raise typer.BadParameter(
+                "a C library has int8 weights and a gallery of any size. Leave out "
+                "--quantization, --representative and --gallery-size."
+            )
+    elif to is not Format.tflite and fixed != FixedShapes():
         raise typer.BadParameter(
-            "--gallery-size needs --to tflite, and --steps needs --to tflite or --to web."
+            "--gallery-size needs --to tflite, and --steps needs --to tflite, --to web or --to "
+            "microcontroller."
         )
     if quantization is Quantization.int8 and representative is None:
         raise typer.BadParameter(
@@ -172,10 +185,10 @@ def run(
             raise typer.BadParameter(
                 f"--steps and --gallery-size need a model, and {name} is a gallery."
             )
-        if to in _FOLDERS:
+        if to in _FOLDERS or to is Format.microcontroller:
             raise typer.BadParameter(
-                f"a gallery cannot be exported as {_FOLDERS[to]}. Use --to tflite or --to "
-                "templates."
+                f"a gallery cannot be exported as {_FOLDERS.get(to, 'a C library')}. Use --to "
+                "tflite or --to templates."
             )
         if to is Format.templates:
             if quantization or representative or far is not None:
@@ -201,6 +214,7 @@ def run(
         Format.tflite: _files.replaceable_file,
         Format.savedmodel: _files.replaceable_saved_model,
         Format.onnx: _files.replaceable_onnx,
+        Format.microcontroller: _files.replaceable_c_library,
     }[to]
     if out is not None:
         check_place(out)
@@ -221,7 +235,9 @@ def run(
 
             model = zoo.load(model_name)
         with _console.stage(f"write {out} and compare it with Keras"):
-            if to is Format.savedmodel:
+            if to is Format.microcontroller:
+                result = export.microcontroller(model, out, steps=fixed.steps)
+            elif to is Format.savedmodel:
                 result = export.saved_model(model, out)
             elif to is Format.onnx:
                 result = export.onnx(model, out)
@@ -238,6 +254,17 @@ def run(
     if as_json:
         _console.print_json({**dataclasses.asdict(result), "path": str(result.path)})
         return
+    is_library = to is Format.microcontroller
+    facts = _facts_of_library(result) if is_library else _facts_of_file(result, model)
+    _console.print_table((), facts, header=False)
+    for note in result.notes:
+        _console.note(f"Note: {note}")
+
+
+def _facts_of_file(result, model):
+    """Returns names and values that describe a TFLite file or a SavedModel."""
+    from keras_dml.export import signatures
+
     timed = "an image" if result.steps is None else f"{result.steps} steps"
     facts = [
         ("written", str(result.path)),
@@ -245,13 +272,26 @@ def run(
         ("size", f"{result.bytes / 1000:,.0f} kB"),
         ("latency", f"{result.latency_ms:.2g} ms for {timed}"),
         ("drift", f"{100 * result.drift:.2g} % of the embeddings' RMS"),
-        ("signatures", ", ".join(export.signatures.described(model))),
+        ("signatures", ", ".join(signatures.described(model))),
     ]
     if result.flips is not None:
         facts.append(("decisions that differ", f"{result.flips:,} of {result.decisions:,}"))
-    _console.print_table((), facts, header=False)
-    for note in result.notes:
-        _console.note(f"Note: {note}")
+    return facts
+
+
+def _facts_of_library(result):
+    """Returns names and values that describe a C library."""
+    return [
+        ("written", str(result.path)),
+        ("weights", result.weights),
+        ("flash", f"{result.flash_bytes:,} bytes of tables, and about 4,000 bytes of code"),
+        ("static RAM", f"{result.ram_bytes:,} bytes"),
+        ("embedding", f"{4 * result.embedding:,} bytes"),
+        ("operations", f"{result.macs:,} multiply-accumulates for {result.steps} steps"),
+        ("longest", f"{result.most_steps:,} steps"),
+        ("drift", f"{100 * result.drift:.2g} % of the embeddings' RMS"),
+        ("test", f"cd {result.path} && cc -std=c99 -o selftest *.c -lm && ./selftest"),
+    ]
 
 
 def _weights(quantization, default):

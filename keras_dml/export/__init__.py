@@ -1,5 +1,5 @@
-"""Exports models to files for servers (`saved_model`), for devices (`tflite`, `stream`, `bundle`)
-and for ONNX Runtime (`onnx`).
+"""Exports models to files for servers (`saved_model`), for devices (`tflite`, `stream`, `bundle`),
+for ONNX Runtime (`onnx`) and for microcontrollers (`microcontroller`).
 
 `potato` exports the Riemannian potato (an online detector of artifacts), and `contract` reads the
 input contract of an exported file. Each exported file has two signatures. `embed(signal, length)`
@@ -9,7 +9,8 @@ of a `PrototypicalClassifier` has two more signatures: `score(embedding, prototy
 `similarity`, and `classify(...)` returns `scores`. If an input violates the input contract, the
 output is NaN. The default signature of a SavedModel is `embed`. The file of a stream has `step`
 and `read` instead of `embed`. ONNX has no signatures, so an ONNX export is a folder with one file
-per signature. The outputs of every exported file are compared with Keras before the file replaces
+per signature. `microcontroller` writes a folder with C code, whose functions return a status
+instead of NaN. The outputs of every exported file are compared with Keras before the file replaces
 an existing file. The modules of this package are imported on first use, and the first export
 imports TensorFlow.
 """

@@ -139,6 +139,9 @@ def thresholds(distance, card):
     Args:
         distance: Name of the distance that the file computes.
         card: Card of the model, or None.
+
+    Returns:
+        List of dicts with `far`, `value`, `enrolled` if it is known, and `rule` as text.
     """
     return [with_rule(row) for name, row in _rows_by_distance(card) if name == distance]
 

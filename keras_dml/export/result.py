@@ -41,3 +41,37 @@ class Export:
     notes: tuple[str, ...] = ()
     flips: int | None = None
     decisions: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class MicrocontrollerExport:
+    """Path and measurements of a C library for microcontrollers.
+
+    Attributes:
+        path: Path of the folder.
+        weights: Type of the weights, `"int8"` or `"float32"`.
+        flash_bytes: Size of the tables with weights. The code takes about 4 kB more.
+        ram_bytes: Size of the static buffers.
+        embedding: Number of floats of an embedding.
+        macs: Number of multiply-accumulates for one embedding of a recording of `steps` time steps.
+        steps: Number of time steps for which `macs` was counted.
+        most_steps: Largest number of time steps of a recording.
+        drift: Root mean square (RMS) difference between the embeddings with int8 weights and the
+            embeddings by Keras, divided by the RMS of Keras's embeddings. 0 for float32 weights.
+        difference: Largest RMS difference between an embedding by the compiled C code and the
+            expected embedding, divided by the RMS of the expected embedding. None if no C compiler
+            was found.
+        notes: Sentences that say what was not checked.
+    """
+
+    path: pathlib.Path
+    weights: str
+    flash_bytes: int
+    ram_bytes: int
+    embedding: int
+    macs: int
+    steps: int
+    most_steps: int
+    drift: float
+    difference: float | None
+    notes: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import pytest
 from keras_dml import export
 from keras_dml._messages import Message
 from keras_dml.cli import _export_gallery
-from keras_dml.export import Export, litert, onnx_files
+from keras_dml.export import Export, MicrocontrollerExport, litert, onnx_files
 
 
 @pytest.fixture
@@ -31,6 +31,22 @@ def calls(monkeypatch):
         asked.append(("onnx", path))
         return Export(pathlib.Path(path), "onnx", None, 600_000, 0.0, 0.6, 512)
 
+    def microcontroller(model, folder, *, steps):
+        asked.append(("microcontroller", folder, steps))
+        return MicrocontrollerExport(
+            path=pathlib.Path(folder),
+            weights="int8",
+            flash_bytes=141_208,
+            ram_bytes=12_544,
+            embedding=1152,
+            macs=9_388_032,
+            steps=512,
+            most_steps=512,
+            drift=0.046,
+            difference=0.0,
+        )
+
+    monkeypatch.setattr(export, "microcontroller", microcontroller)
     monkeypatch.setattr(export, "tflite", tflite)
     monkeypatch.setattr(export, "saved_model", saved_model)
     monkeypatch.setattr(export, "onnx", onnx)
@@ -68,6 +84,26 @@ def test_fixed_shapes_are_passed_to_the_exporter(command, zoo_folder, calls):
     assert command("export", "gait_qp_wl", "--to", "tflite", *options)[0] == 0
     path = pathlib.Path("gait_qp_wl.tflite")
     assert calls == [("tflite", path, "auto", None, ("steps", 128), ("gallery", 16))]
+
+
+def test_a_c_library_takes_steps_and_prints_its_sizes(command, zoo_folder, calls):
+    words = ("export", "gait_qp_wl", "--to", "microcontroller")
+    code, out, _ = command(*words, "--steps", "300")
+    assert code == 0 and calls == [
+        ("microcontroller", pathlib.Path("gait_qp_wl_microcontroller"), 300)
+    ]
+    for figure in ("141,208 bytes", "12,544 bytes", "4,608 bytes", "9,388,032", "4.6 %"):
+        assert figure in out
+    for option in (["--quantization", "int8"], ["--gallery-size", "4"]):
+        code, _, err = command(*words, *option)
+        assert code == 2 and option[0] in err and len(calls) == 1
+
+
+def test_a_gallery_is_not_a_c_library(command, calls, tmp_path):
+    gallery = tmp_path / "family.db"
+    gallery.write_bytes(_export_gallery.SQLITE)
+    code, _, err = command("export", gallery, "--to", "microcontroller")
+    assert code == 2 and "C library" in err and calls == []
 
 
 @pytest.mark.parametrize("option", ["--steps", "--gallery-size"])
