@@ -17,7 +17,7 @@ _ONNX = "embed.onnx"
 _ONNX_MEMBERS = (_ONNX, "distance.onnx", "score.onnx", "classify.onnx")
 _C_LIBRARY = "kd_model.h"
 _C_LIBRARY_MEMBERS = (  # files that `keras_dml.export.microcontroller` writes
-    *("README.md", "golden.h", "selftest.c"),
+    *("README.md", "golden.h", "selftest.c", "trunk.tflite"),
     *("selftest", "selftest.exe", "*.o"),  # files of a compiler
     *("kd.h", "kd_internal.h", "kd_tables.h", _C_LIBRARY),
     *("kd_check.c", "kd_embed.c", "kd_front.c", "kd_gallery.c", "kd_tables.c"),

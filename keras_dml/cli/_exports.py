@@ -12,6 +12,7 @@ NAMES = {  # how `keras-dml export` spells arguments of `keras_dml.export` in me
     "steps": "--steps",
     "packages": "--npm-packages",
     "tflite()": "--to tflite",
+    "tflm": "`tflm=` in Python",
 }
 
 

@@ -11,11 +11,13 @@ import pytest
 import keras_dml
 from keras_dml import export, layers, zoo
 from keras_dml._backend import keras
-from keras_dml.export import parity
-from keras_dml.export._microcontroller import compiler
+from keras_dml.export import operators, parity
+from keras_dml.export._microcontroller import compiler, quantization, trunk
+from keras_dml.export._microcontroller.network import read
 from tests.export.conftest import lived_in, sample
 from zoo import microcontroller_agreement
 
+pytestmark = pytest.mark.slow_on_jax
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 STRICT = (
     *("-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"),
@@ -328,6 +330,48 @@ def test_error_rates_of_test_people_stay_within_half_a_point(name, tmp_path, dat
     assert row.genuine > 500 and abs(row.eer_c - row.eer_keras) < 0.005
     decisions = len(row.flips) * (row.genuine + row.imposter)
     assert sum(row.flips.values()) <= (0.001 if made.weights == "int8" else 1e-4) * decisions
+
+
+def test_a_model_without_convolutions_has_no_trunk(sums_model, tmp_path):
+    with pytest.raises(ValueError, match="`tflm` is True"):
+        export.microcontroller(sums_model, tmp_path / "c", tflm=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TensorFlow converts the trunk")
+def test_the_trunk_has_only_operators_of_tflm(model, tmp_path):
+    pytest.importorskip("ai_edge_litert")
+    made = export.microcontroller(model, tmp_path / "c", steps=90, tflm=True)
+    (names,) = operators.operators(made.path / "trunk.tflite")
+    assert set(names) == {"CONV_2D", "PRELU", "AVERAGE_POOL_2D"}
+    assert export.microcontroller(model, made.path, steps=90).path.is_dir()  # replaces the folder
+    assert not (made.path / "trunk.tflite").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TensorFlow converts the trunk")
+@pytest.mark.parametrize("name", ["gait_qp_wl", "phone_gait_qp_wl"])
+def test_the_trunk_runs_on_tflm(name, tmp_path):
+    """Runs `trunk.tflite` by the pip package `tflite-micro`, and compares it with LiteRT and with
+    Keras. The package is not part of the extra `test`, because it needs NumPy 2.4."""
+    runtime = pytest.importorskip("tflite_micro").runtime
+    model = zoo.load(name)
+    made = export.microcontroller(model, tmp_path / "c", steps=250, tflm=True)
+    file, network = made.path / "trunk.tflite", read(model)
+    recordings, _ = zoo.reading.read_golden(microcontroller_agreement.ROOT / name / "golden.npz")
+    recording = recordings[0][:250].astype(np.float32)
+    interpreter = runtime.Interpreter.from_bytes(file.read_bytes(), arena_size=60_000)
+    features = np.asarray(network.front.features(recording[None]))[0]
+    source, output = interpreter.get_input_details(0), interpreter.get_output_details(0)
+    interpreter.set_input(trunk.to_int8(features, source)[None, :, None], 0)
+    interpreter.invoke()
+    actual = trunk.from_int8(interpreter.get_output(0)[0, :, 0], output)
+    by_litert = trunk.activations(file, network, recording)
+    assert parity.relative_rms(actual, by_litert) < 0.02
+    (expected,) = keras_dml.embed(model, [recording])
+    values = quantization.quantiles(actual, network.knots)
+    assert parity.relative_rms(values, expected[:-1]) < 0.1
 
 
 @needs_gcc

@@ -13,8 +13,8 @@ from keras_dml._backend import keras
 from keras_dml._files import replaceable_c_library, staged
 from keras_dml._messages import Message
 from keras_dml._typing import Path
-from keras_dml.export import _contract, parity, signatures
-from keras_dml.export._microcontroller import compiler, quantization, tables
+from keras_dml.export import _contract, litert, parity, signatures
+from keras_dml.export._microcontroller import compiler, quantization, tables, trunk
 from keras_dml.export._microcontroller.network import Discriminants, QuantileNetwork, read
 from keras_dml.export.result import MicrocontrollerExport
 from keras_dml.export.trials import trials
@@ -23,6 +23,7 @@ from keras_dml.zoo import reading
 SOURCES = pathlib.Path(__file__).parent / "c"
 SHARED = ("kd.h", "kd_internal.h", "kd_check.c", "kd_gallery.c", "selftest.c")
 MODEL, GOLDEN, TABLES, README = "kd_model.h", "golden.h", "kd_tables.c", "README.md"
+TRUNK = "trunk.tflite"
 USUAL_STEPS = 512  # largest number of time steps of a network with buffers, by default
 MOST_STEPS = 2**20  # largest number of time steps of running sums
 # Largest RMS difference between an embedding by the C code and by NumPy, divided by the RMS. The
@@ -30,14 +31,20 @@ MOST_STEPS = 2**20  # largest number of time steps of running sums
 # some numbers were rounded to a neighboring integer, and the embeddings of four models of the zoo
 # differed by at most 6e-4.
 INTEGER_TOLERANCE = 2e-3
-STREAMING = (
-    "\n`kd_begin`, `kd_push` and `kd_finish` compute the same embedding step by step, so that the "
-    "recording needs\nno memory.\n"
-)
-INTEGER_THRESHOLDS = (
-    "Because of the int8 weights, a few decisions at these thresholds differ from Keras. The page "
-    "`export/README.md` of keras-dml counts\nthem for models of the zoo."
-)
+STREAMING = """
+`kd_begin`, `kd_push` and `kd_finish` compute the same embedding step by step, so that the recording
+needs no memory.
+"""
+TRUNK_TEXT = """
+`trunk.tflite` contains the convolutions for TensorFlow Lite Micro, which needs the operators
+CONV_2D, PRELU and AVERAGE_POOL_2D. Its int8 input holds the normalized features of exactly
+`KD_MAX_STEPS` time steps, which `kd_prepare` and `kd_features` (`kd_internal.h`) compute. Its
+output holds the activations of the last layer. The embedding consists of their quantile functions.
+"""
+INTEGER_THRESHOLDS = """\
+Because of the int8 weights, a few decisions at these thresholds differ from Keras. The page
+`export/README.md` of keras-dml counts them for models of the zoo.
+"""
 INTEGER_ARITHMETIC = (
     "Sums of products are integers. Scales, slopes and averages are `float` operations, about "
     "three per hundred\n  multiply-accumulates, so a floating-point unit helps but is not needed. "
@@ -51,7 +58,7 @@ NO_COMPILER = (
 
 
 def microcontroller(
-    model: keras.Model | Path, folder: Path, *, steps: int | None = None
+    model: keras.Model | Path, folder: Path, *, steps: int | None = None, tflm: bool = False
 ) -> MicrocontrollerExport:
     """Writes a model as a C99 library for microcontrollers.
 
@@ -84,6 +91,11 @@ def microcontroller(
             grow with `steps`. Default: the largest number that the contract allows, but at most 512
             for a model with convolutions, or the smallest number that the contract allows if this
             number is larger.
+        tflm: Whether to write the convolutions also as `trunk.tflite` for TensorFlow Lite Micro.
+            The file needs no other operators than CONV_2D, PRELU and AVERAGE_POOL_2D. It maps the
+            normalized features of a recording of exactly `steps` time steps to the activations of
+            the last layer, both int8. The quantile functions of these activations are the
+            embedding. Its embeddings differ more from Keras than the embeddings of the C library.
 
     Returns:
         `MicrocontrollerExport` with the sizes of tables and buffers, the multiply-accumulates, and
@@ -92,12 +104,15 @@ def microcontroller(
     Raises:
         UnsupportedModelError: If the library cannot compute a layer of the model. The message names
             the layer. The error is a ValueError.
-        ValueError: If `steps` is outside the contract, or if `folder` exists and this function did
-            not write it. If the network of integers does not agree with Keras, or if the self-test
-            fails, the error is a `parity.ParityError`.
+        ValueError: If `steps` is outside the contract, if `tflm` is given for a model without
+            convolutions, or if `folder` exists and this function did not write it. If the network
+            of integers does not agree with Keras, or if the self-test fails, the error is a
+            `parity.ParityError`.
         TypeError: If `steps` is not an integer.
-        RuntimeError: If the C compiler fails.
+        RuntimeError: If the C compiler fails, or if `tflm` is given and Keras does not run on
+            TensorFlow.
         OSError: If the folder cannot be written.
+        ImportError: If `tflm` is given and LiteRT is not installed.
     """
     with staged(folder, replaceable_c_library) as candidate:
         encoder, _ = signatures.parts(model)
@@ -118,6 +133,8 @@ def microcontroller(
         candidate.mkdir()
         _write_code(candidate, network, code, macros, _thresholds(encoder, metric))
         _write_golden(candidate, network, examples.recordings, golden, metric)
+        if tflm:
+            _write_trunk(candidate / TRUNK, network, examples, most)
         path = compiler.find()
         difference = None if path is None else compiler.check(candidate, path)
         notes = [NO_COMPILER.format(compilers=", ".join(compiler.COMPILERS))] * (path is None)
@@ -167,6 +184,29 @@ def _golden_embeddings(folder, network, examples, metric):
     embeddings = np.concatenate([values, knots], axis=1).astype(np.float32)
     bound = parity.BOUNDS["dynamic"].embedding  # also int8 weights and wider activations
     return embeddings, parity.check_embeddings(folder, embeddings, examples, metric, bound)
+
+
+def _write_trunk(file, network, examples, most):
+    """Writes the convolutions as a TFLite file, and compares it with Keras on noise."""
+    if isinstance(network, Discriminants):
+        raise ValueError(
+            Message(
+                "{tflm} is True, but the model has no convolutions. Leave out {tflm}, because the "
+                "C library computes the whole model."
+            )
+        )
+    litert.require()
+    file.write_bytes(trunk.convert(network, most))
+    i = next(i for i, recording in enumerate(examples.recordings) if len(recording) == most)
+    activations = trunk.activations(file, network, examples.recordings[i])
+    values = quantization.quantiles(activations, network.knots)
+    drift = parity.relative_rms(values, examples.embeddings[i][:-1])
+    bound = parity.BOUNDS["int8"].embedding
+    if not drift <= bound:
+        raise parity.ParityError(
+            f"{file.name} does not agree with Keras: its embedding drifts by {drift:.2g} of its "
+            f"RMS, which is more than {bound}. Nothing was written."
+        )
 
 
 def _macros(encoder, code, limits, most):
@@ -271,6 +311,7 @@ def _write_readme(folder, header, contract, result):
         if is_run
         else "was not run, because no C compiler was found",
         streaming=STREAMING if header["KD_STREAMS"] == "1" else "",
+        trunk=TRUNK_TEXT if (folder / TRUNK).exists() else "",
         thresholds=INTEGER_THRESHOLDS if has_integers else "",
         arithmetic=INTEGER_ARITHMETIC if has_integers else FLOAT32_ARITHMETIC,
     )

@@ -60,15 +60,27 @@ class Convolution:
         kernel: Weights, shape `(taps, inputs, filters)`.
         bias: Bias of each filter.
         slope: Slope of each filter for negative values.
-        reach: Absolute value that the activations after the PReLU hardly exceed.
+        mean: Mean of each filter before the PReLU, which follows from the batch normalization.
+        deviation: Standard deviation of each filter before the PReLU.
         pool: Number of time steps that are averaged.
     """
 
     kernel: np.ndarray
     bias: np.ndarray
     slope: np.ndarray
-    reach: float
+    mean: np.ndarray
+    deviation: np.ndarray
     pool: int
+
+    def ends(self, deviations: float) -> np.ndarray:
+        """Returns the activations before the PReLU at some standard deviations below and above the
+        mean, shape `(2, filters)`."""
+        reach = deviations * self.deviation
+        return np.stack([self.mean - reach, self.mean + reach])
+
+    def after_prelu(self, values: np.ndarray) -> np.ndarray:
+        """Applies the PReLU to activations, shape `(..., filters)`."""
+        return np.where(values < 0, values * self.slope, values)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,13 +91,11 @@ class QuantileNetwork:
         front: `Front` of the network.
         convolutions: `Convolution`s, in order.
         knots: Knots of the quantile functions, ascending from 0 to 1.
-        reach: Absolute value that the features of `front` hardly exceed.
     """
 
     front: Front
     convolutions: tuple[Convolution, ...]
     knots: np.ndarray
-    reach: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,10 +128,6 @@ SUPPORTED = (
     "`QuantileLayer`, or `LaggedCorrelation` (perhaps with means over time) and "
     "`LinearDiscriminants`."
 )
-# Number of standard deviations that the integers cover, of a batch-normalized activation and of a
-# normalized feature. The range of activations follows from the batch normalization (data-free
-# quantization), for which Nagel2019 (section 5) uses 6. Features and activations of walks reach 17.
-DEVIATIONS = 20.0
 
 
 def read(model: keras.Model) -> QuantileNetwork | Discriminants:
@@ -160,7 +166,7 @@ def _quantile_network(model, head, sources):
         layer = block[0] if block else head
         raise _unsupported(f"There is no convolution before the layer {_name(layer)}.")
     knots = ops.convert_to_numpy(head.knot_values())
-    return QuantileNetwork(_front(model, tensor), tuple(convolutions), knots, DEVIATIONS)
+    return QuantileNetwork(_front(model, tensor), tuple(convolutions), knots)
 
 
 def _convolution(block):
@@ -180,13 +186,12 @@ def _convolution(block):
     gamma, beta, mean, variance = _affine(normalization, convolution.filters)
     factor = gamma / np.sqrt(variance + normalization.epsilon)
     bias = 0 if convolution.bias is None else np.asarray(convolution.bias, np.float64)
-    ends = np.abs(beta) + DEVIATIONS * np.abs(gamma)
-    reach = float((ends * np.maximum(1, np.abs(slope[0]))).max())
     return Convolution(
         kernel=np.asarray(convolution.kernel, np.float64) * factor,
         bias=beta + (bias - mean) * factor,
         slope=slope[0],
-        reach=reach or 1.0,
+        mean=beta,
+        deviation=np.abs(gamma),
         pool=pools[0] if pools else 1,
     )
 

@@ -17,6 +17,10 @@ import numpy as np
 from keras_dml._backend import ops
 from keras_dml.export._microcontroller.network import QuantileNetwork
 
+# Number of standard deviations that the integers cover, of a batch-normalized activation and of a
+# normalized feature. The range of activations follows from the batch normalization (data-free
+# quantization), for which Nagel2019 (section 5) uses 6. Features and activations of walks reach 17.
+DEVIATIONS = 20.0
 MOST_WEIGHT = 127
 MOST_ACTIVATION = 2**15 - 1
 MOST_SUM = 2**31 - 1
@@ -77,7 +81,7 @@ def quantized(network: QuantileNetwork) -> Quantized:
         network: `QuantileNetwork`.
     """
     convolutions = network.convolutions
-    reaches = [network.reach, *(convolution.reach for convolution in convolutions[:-1])]
+    reaches = [DEVIATIONS, *map(_reach, convolutions[:-1])]
     ranges = [
         _range(reach, convolution.kernel)
         for reach, convolution in zip(reaches, convolutions, strict=True)
@@ -85,6 +89,12 @@ def quantized(network: QuantileNetwork) -> Quantized:
     outputs = [*ranges[1:], None]
     rows = zip(convolutions, ranges, outputs, strict=True)
     return Quantized(ranges[0], tuple(_layer(*row) for row in rows))
+
+
+def _reach(convolution):
+    """Returns an absolute value that activations after the PReLU hardly exceed."""
+    ends = convolution.ends(DEVIATIONS)
+    return float(np.abs(np.concatenate([ends, convolution.after_prelu(ends)])).max()) or 1.0
 
 
 def _range(reach, kernel):
@@ -123,7 +133,7 @@ def embedding(network: QuantileNetwork, quantized: Quantized, recording: np.ndar
         x = _pooled(_activations(x, layer), layer.pool)
         if layer.output_range is not None:
             x = _rounded(x, layer.output_range)
-    return _quantiles(x, network.knots)
+    return quantiles(x, network.knots)
 
 
 def _activations(x, layer):
@@ -152,8 +162,13 @@ def _rounded(x, output_range):
     return np.clip(rounded, -output_range.most, output_range.most).astype(np.int16)
 
 
-def _quantiles(x, knots):
-    """Computes the quantile function of each column, shape `(filters, knots)`."""
+def quantiles(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """Computes the quantile function of each column, shape `(filters, knots)`.
+
+    Args:
+        x: Activations, shape `(time, filters)`.
+        knots: Ascending knots from 0 to 1.
+    """
     ascending, count = np.sort(x, axis=0), len(x)
     position = knots * np.float32(count)
     lower = np.minimum(position.astype(np.int32), count - 1)
