@@ -148,11 +148,11 @@ def test_another_missing_module_is_not_taken_for_a_backend():
     assert first == "ModuleNotFoundError No module named 'absl'"
 
 
-def start(code, level=None, backend="tensorflow"):
+def start(code, level=None):
     """Returns what a new interpreter prints on standard error. `level` sets the level of
     TensorFlow's log, and None keeps the default."""
     environment = {key: text for key, text in os.environ.items() if key != startup.LEVEL}
-    environment["KERAS_BACKEND"] = backend
+    environment["KERAS_BACKEND"] = "tensorflow"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -163,20 +163,21 @@ def start(code, level=None, backend="tensorflow"):
     return done.stderr
 
 
+# Imports the backend, and then writes lines as TensorFlow does, at two levels of its log.
+NOTES = """
+import os
+import keras_dml.layers
+from keras_dml._backend import startup
+for level in ("1", "0"):
+    os.environ[startup.LEVEL] = level
+    with startup.notes_hidden():
+        os.write(2, b"oneDNN custom operations are on. You\\nNo GPU was found.\\n")
+"""
+
+
 @pytest.mark.parametrize("level", [None, pytest.param("2", marks=pytest.mark.slow)])
-def test_the_backend_starts_without_notes(level):
-    assert start("import keras_dml.layers", level) == ""
-
-
-def test_other_lines_of_the_start_are_passed_on():
-    code = (
-        "import os\nfrom keras_dml._backend import startup\n"
-        "for level in ('1', '0'):\n"
-        "    os.environ[startup.LEVEL] = level\n"
-        "    with startup.notes_hidden():\n"
-        "        os.write(2, b'oneDNN custom operations are on. You\\nNo GPU was found.\\n')\n"
-    )
-    hidden, *shown = start(code, backend="jax").splitlines()
+def test_the_backend_starts_without_notes_and_other_lines_are_passed_on(level):
+    hidden, *shown = start(NOTES, level).splitlines()
     assert hidden == "No GPU was found."
     assert shown == ["oneDNN custom operations are on. You", "No GPU was found."]
 
