@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib.util
 import inspect
 import pathlib
 
 
+@functools.cache  # parsing all modules takes 60 ms, and tests prepare hundreds of builders
 def digest(cls: type) -> str:
     """Returns one SHA-256 checksum of a builder's module and all modules of the same package that
     this module imports, directly or indirectly.
