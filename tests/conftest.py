@@ -4,6 +4,7 @@ numbers, order the tests, and free memory.
 
 import contextlib
 import gc
+import importlib
 import os
 import pathlib
 import random
@@ -90,15 +91,38 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection():
+def pytest_collection(session):
     """Turns off the garbage collector while pytest imports the test modules. Imported objects are
     never freed. A search for garbage among these objects took a quarter of the time until a process
     began its first test.
     """
     gc.disable()
+    if hasattr(session.config, "workerinput"):
+        _import_from_another_place(session.config)
     result = yield
     gc.enable()
     return result
+
+
+def _import_from_another_place(config):
+    """Imports the test modules, and starts at another module in each process.
+
+    Compiling the test modules takes as long as importing TensorFlow. If all processes imported the
+    modules in the same order, each process would compile every module. With different orders, each
+    process compiles a part of the modules and reads the bytecode of the other parts.
+    """
+    patterns = config.getini("python_files")
+    folders = [config.rootpath / argument.partition("::")[0] for argument in config.args]
+    files = sorted(
+        {file for folder in folders for pattern in patterns for file in folder.rglob(pattern)}
+    )
+    number = int(config.workerinput["workerid"].removeprefix("gw"))
+    first = len(files) * number // config.workerinput["workercount"]
+    for file in files[first:] + files[:first]:
+        # pytest imports a module that fails or skips again, and reports the reason
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            parts = file.relative_to(config.rootpath).with_suffix("").parts
+            importlib.import_module(".".join(parts))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
