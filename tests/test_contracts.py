@@ -398,10 +398,11 @@ def test_every_public_name_has_a_case(package, cases):
     assert not missing, f"add a case to {__name__} for {missing}"
 
 
-# On JAX each of these checks compiles all cases once more, and what it checks is written in Python.
+# On JAX each of these checks compiles all cases once more. What they check is written in Python or
+# by Keras operations whose results on JAX other checks and the golden values test.
 SLOW_ON_JAX = (
-    contracts.configuration_rebuilds_it,
     contracts.keras_file_rebuilds_it,
+    contracts.padding_moves_nothing,
     contracts.one_recording_is_a_batch,
     contracts.no_recordings_give_an_empty_batch,
     contracts.loss_configuration_rebuilds_it,
@@ -425,6 +426,8 @@ def marked(case, check):
         (trains and case.loss is not None and case.name not in TRAINED)
         or (check is contracts.loss_survives_a_keras_file and case.name not in SAVED)
         or check is contracts.keras_file_rebuilds_layers_and_weights
+        # a Keras file, which `keras_file_rebuilds_it` reads, holds the configuration as JSON
+        or check is contracts.configuration_rebuilds_it
     )
     slow_on_jax = (
         trains

@@ -88,6 +88,7 @@ def test_embeddings_of_a_layer_are_at_distance_zero_from_themselves(rng):
     assert (np.diag(numpy(distances.Wasserstein()(x, x))) == 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_cosine_is_minus_the_cosine_and_zero_for_a_zero_vector(rng):
     x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
     y[1] = 0
@@ -148,6 +149,7 @@ def test_distances_of_vectors_refuse_vectors_of_other_lengths(name):
         distances.get(name)(np.zeros((2, 5), "float32"), np.zeros((2, 6), "float32"))
 
 
+@pytest.mark.slow_on_jax
 def test_euclidean_is_the_length_of_the_difference(rng):
     x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
     expected = np.linalg.norm(x[:, None] - y[None], axis=-1)
@@ -162,6 +164,7 @@ def test_distances_of_spd_matrices_are_those_of_single_pairs(rng, name):
     np.testing.assert_allclose(distances.get(name)(x, y), expected, rtol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 def test_euclidean_of_vectorized_logarithms_is_log_euclidean(rng):
     x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
     vectors = (spd.vectorize(spd.log(side)) for side in (x, y))

@@ -258,6 +258,7 @@ def test_given_recordings_are_left_as_they_are(rng):
         np.testing.assert_array_equal(signal, copy)
 
 
+@pytest.mark.slow_on_jax
 def test_embedding_is_inference_not_training(rng):
     model = network(
         layers.MaskedConv1D(4, 3),
@@ -329,6 +330,7 @@ def test_an_embedding_that_is_not_finite_is_refused_with_its_place(rng, bad):
         embed(covariance(), signals)
 
 
+@pytest.mark.slow_on_jax
 def test_one_step_has_no_covariance(rng):
     with pytest.raises(ValueError, match=r"embedding of recording 2 is not finite.*\(1, 2\)"):
         embed(covariance(), recordings(rng, [9, 20, 1]))
@@ -433,6 +435,7 @@ def test_a_matrix_that_is_no_covariance_is_named(bad, message):
         embed(of_matrices(), [np.eye(3), bad])
 
 
+@pytest.mark.slow_on_jax
 def test_rounding_is_no_asymmetry(rng):
     given = [matrix + 1e-7 * rng.normal(size=(3, 3)) for matrix in matrices(rng)]
     assert np.isfinite(embed(of_matrices(), given)).all()
@@ -451,6 +454,7 @@ def images(rng, count=5):
     return rng.random((count, 4, 5, 3)).astype("float32")
 
 
+@pytest.mark.slow_on_jax
 def test_images_are_embedded_in_batches_whatever_holds_them(rng):
     model, given = of_images(), images(rng)
     expected = one_by_one(model, given)
@@ -567,6 +571,7 @@ def test_rows_and_columns_are_cut_to_blocks(rng):
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_embeddings_that_are_not_the_models_are_refused(rng):
     model = ours()
     own = embed(model, recordings(rng, [9, 9]))
@@ -591,6 +596,7 @@ def test_embeddings_that_are_not_the_models_are_refused(rng):
             keras_dml.distance(model, second, own)
 
 
+@pytest.mark.slow_on_jax
 def test_a_distance_may_stand_for_the_model(rng):
     x, y = rng.normal(size=(3, 4)).astype("float32"), rng.normal(size=(2, 4)).astype("float32")
     result = keras_dml.distance(distances.Cosine(), x, y)

@@ -37,6 +37,7 @@ def test_help_is_printed_without_a_command(command):
     assert "demo" in out + err
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "words",
     [
@@ -105,6 +106,7 @@ def test_results_and_answers_keep_their_status_with_json(command, zoo_folder, tm
     assert (code, out) == (2, "") and "Error" in err
 
 
+@pytest.mark.slow_on_jax
 def test_debug_shows_the_traceback_wherever_it_stands(command, zoo_folder):
     for words in (["--debug", "card", "nobody"], ["card", "nobody", "--debug"]):
         code, out, err = command(*words)

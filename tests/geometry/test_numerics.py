@@ -23,6 +23,7 @@ def test_a_mean_is_that_of_numpy(rng, axis, keepdims):
     np.testing.assert_allclose(numpy(result), x.mean(axis=axis, keepdims=keepdims), rtol=1e-14)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("axis", [1, (0, 1)])
 def test_only_entries_under_the_mask_count(rng, axis):
     x, mask = rng.normal(size=(3, 7, 2)), rng.random((3, 7, 1)) < 0.5

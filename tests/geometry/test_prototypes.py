@@ -94,6 +94,7 @@ def test_a_batch_of_no_class_moves_nothing(rng):
     assert not present.any()
 
 
+@pytest.mark.slow_on_jax
 def test_an_added_class_has_the_highest_score_exactly_where_its_mean_is_nearest(rng):
     z, c = rng.normal(size=(200, 3)), rng.normal(size=(5, 3))
     added, counts = np.array([False, False, True, False, True]), np.array([0, 20, 1, 40, 5])

@@ -159,6 +159,7 @@ def test_a_nan_stays_in_its_row_and_column(rng):
     np.testing.assert_array_equal(lost, expected)
 
 
+@pytest.mark.slow_on_jax
 def test_no_rows_make_an_empty_table(rng):
     perceptron = tensors(perceptrons.random(rng, 3))
     x, none = vectors(rng, 2, 0)

@@ -150,6 +150,7 @@ def test_distances_within_one_set_have_a_forward_mode(rng, way):
     assert float(result) == pytest.approx(float((gradients(of, x)[0] * along).sum()))
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 2**31))
 def test_euclidean_distances_are_symmetric_and_hold_the_triangle(seed):
     x = np.random.default_rng(seed).normal(size=(5, 3))
@@ -168,6 +169,7 @@ def test_golden_distances_by_signal_to_noise(way):
         )
 
 
+@pytest.mark.slow_on_jax
 def test_signal_to_noise_knows_neither_scale_nor_offset(rng):
     x, y = rng.normal(size=(3, 6)), rng.normal(size=(4, 6))
     expected = numpy(vector.snr(x, y))

@@ -112,6 +112,7 @@ def test_spread_comes_from_the_support_until_refit(rng, layer):
     assert numpy(layer.added).tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
+@pytest.mark.slow_on_jax
 def test_extending_an_added_class_measures_the_spread(rng, layer):
     z, labels = examples(rng, 5, 10)
     layer.set_prototypes([z[labels == k].mean(axis=0) for k in range(4)])
@@ -180,6 +181,7 @@ def test_hundreds_of_classes_are_added_at_once_and_one_by_one(rng, layer):
     assert np.mean(scores(layer, z).argmax(axis=1)[new] == labels[new]) > 0.95
 
 
+@pytest.mark.slow_on_jax
 def test_files_keep_scores_and_have_no_extra_weights_without_added_classes(tmp_path, rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.set_prototypes([z[labels == k].mean(axis=0) for k in range(4)])

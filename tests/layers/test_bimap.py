@@ -105,6 +105,7 @@ def test_weight_decay_only_lengthens_the_step(rng):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_constraint_projects_an_average_of_kernels(rng):
     layer = built(3, 6)
     layer.kernel.assign(layer.kernel + 0.3 * rng.normal(size=(6, 3)))
@@ -113,6 +114,7 @@ def test_constraint_projects_an_average_of_kernels(rng):
     assert off_the_manifold(layer.kernel) < ORTHONORMAL
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("n, units", [(1, 1), (7, 7), (93, 80)])
 def test_initial_kernel_has_orthonormal_columns(n, units):
     assert off_the_manifold(built(units, n).kernel) < ORTHONORMAL
@@ -145,6 +147,7 @@ def test_only_the_symmetric_part_counts(rng):
     np.testing.assert_allclose(y, numpy(layer((x + np.swapaxes(x, 1, 2)) / 2)), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_more_leading_axes_and_empty_batches_pass(rng):
     layer = BiMap(2)
     assert layer(rng.normal(size=(2, 3, 4, 4))).shape == (2, 3, 2, 2)

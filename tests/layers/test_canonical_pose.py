@@ -19,6 +19,7 @@ def canonical(x, mask=None):
     return np.asarray(layer(x.reshape(*x.shape[:2], -1), mask=mask)).reshape(x.shape)
 
 
+@pytest.mark.slow_on_jax
 def test_output_is_invariant_to_place_and_heading(rng):
     x = positions(rng)
     angle = 2.1
@@ -45,6 +46,7 @@ def test_lengths_and_heights_stay(rng):
     np.testing.assert_allclose(answer[..., 1], relative[..., 1], rtol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_the_first_valid_step_decides(rng):
     x = positions(rng)
     mask = np.arange(7) >= 3

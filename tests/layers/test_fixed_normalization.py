@@ -9,6 +9,7 @@ def numpy(tensor):
     return np.asarray(ops.convert_to_numpy(tensor))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("channels", [1, 3])
 def test_one_number_serves_all_channels(channels, rng):
     x = rng.random((2, 4, 5, channels), "float32")

@@ -42,6 +42,7 @@ def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
     np.testing.assert_allclose(framed(turned(x, seed), kind), framed(x, kind), rtol=0, atol=2e-3)
 
 
+@pytest.mark.slow_on_jax
 def test_half_turns_about_each_axis_change_nothing(rng):
     """Tests half turns of the sensor, because they cover all cases in the construction of the
     frame.
@@ -60,6 +61,7 @@ def test_axes_are_up_forward_and_left(rng):
     assert np.corrcoef(actual[:, 2], left)[0, 1] > 0.98
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["axes", "magnitude"])
 def test_lengths_do_not_change(kind, rng):
     x = walk(rng)
@@ -109,6 +111,7 @@ def test_a_sensor_at_rest_does_not_move(kind, x):
     np.testing.assert_allclose(framed(x, kind), 0, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_a_recording_of_one_step_has_no_direction():
     np.testing.assert_allclose(framed([[1.0, 2.0, 2.0]]), 0, rtol=0, atol=1e-6)
 

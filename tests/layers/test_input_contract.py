@@ -39,6 +39,7 @@ def test_an_offset_beyond_half_precision_passes():
     np.testing.assert_array_equal(ops.convert_to_numpy(layer(x)), x)
 
 
+@pytest.mark.slow_on_jax
 def test_it_is_in_a_keras_file_and_in_parts_of_the_model(tmp_path):
     net = model()
     net.layers[1].adapt([np.ones((9, 3)) * np.arange(9)[:, None]])

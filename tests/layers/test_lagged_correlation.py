@@ -11,6 +11,7 @@ def numpy(tensor):
     return np.asarray(ops.convert_to_numpy(tensor))
 
 
+@pytest.mark.slow_on_jax
 def test_output_begins_with_log_standard_deviations(rng):
     x = rng.normal(size=(2, 400, 3)) * [1.0, 10.0, 100.0]
     layer = LaggedCorrelation((0, 5))
@@ -43,6 +44,7 @@ def test_other_shapes_are_refused(shape):
         LaggedCorrelation().build(shape)
 
 
+@pytest.mark.slow_on_jax
 def test_a_recording_that_is_always_shorter_than_a_lag_has_0_there(rng):
     model = keras.Sequential([keras.Input((3, 2)), LaggedCorrelation((0, 9))])
     actual = numpy(model(rng.normal(size=(4, 3, 2))))
@@ -51,6 +53,7 @@ def test_a_recording_that_is_always_shorter_than_a_lag_has_0_there(rng):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_a_model_of_it_alone_has_a_distance(rng):
     model = keras.Sequential([keras.Input((None, 3)), LaggedCorrelation((0, 1))])
     table = numpy(model.layers[-1].distance(*[model(rng.normal(size=(2, 30, 3)))] * 2))

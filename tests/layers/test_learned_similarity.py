@@ -74,6 +74,7 @@ def test_the_first_argument_is_the_example(rng, z):
     assert np.abs(table - turned.T).min() > 1e-4
 
 
+@pytest.mark.slow_on_jax
 def test_normalized_embeddings_have_a_direction_only(rng, z):
     layer = random_layer(rng, normalize=True)
     np.testing.assert_allclose(numpy(layer(5 * z, z / 7)), numpy(layer(z, z)), rtol=1e-4, atol=1e-5)
@@ -83,6 +84,7 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
     assert np.isfinite(actual).all()
 
 
+@pytest.mark.slow_on_jax
 def test_first_kernel_is_initialized_for_both_inputs_together(rng):
     """Tests the scale of the initial kernel. One kernel takes both inputs. If each input had its
     own kernel, the scale would be 1.2 times as large.

@@ -18,10 +18,12 @@ def discriminants(rng, units=2, **options):
     return layer
 
 
+@pytest.mark.slow_on_jax
 def test_new_layer_returns_zeros(rng):
     np.testing.assert_array_equal(numpy(LinearDiscriminants(4)(np.ones((2, 3)))), np.zeros((2, 4)))
 
 
+@pytest.mark.slow_on_jax
 def test_discriminants_are_linear_up_to_the_limit(rng):
     layer, features = discriminants(rng, limit=0.5), 3 * rng.normal(size=(6, 3)).astype("float32")
     actual = numpy(layer(features))

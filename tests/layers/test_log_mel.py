@@ -104,6 +104,7 @@ def test_gradients_are_those_of_finite_differences(rng):
 # ---- masks ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_a_frame_is_valid_if_all_its_samples_are(rng):
     layer, audio, mask = LogMel(4), speech(2000, rng), np.ones((1, 2000), bool)
     mask[0, 700] = False  # in the frames that start at 320, 480 and 640
@@ -137,6 +138,7 @@ def test_a_recording_shorter_than_a_frame_is_refused():
         LogMel()(keras.Input((399, 1)))
 
 
+@pytest.mark.slow_on_jax
 def test_recordings_shorter_than_min_frames_are_refused(rng):
     layer = LogMel(4, min_frames=3)
     assert layer.compute_output_shape((1, 720, 1)) == (1, 3, 4)

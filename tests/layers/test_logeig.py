@@ -30,6 +30,7 @@ def test_it_is_the_matrix_logarithm(solver, values):
     np.testing.assert_allclose(actual, logarithm(x, 0), rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("values", [[0.0, 0.0, 0.3, 1.0], [-1.0, 0.005, 0.5, 3.0], [0.0] * 4])
 def test_with_a_floor_it_equals_reeig_and_logarithm(solver, values):
@@ -58,6 +59,7 @@ def test_without_a_floor_every_finite_matrix_has_a_finite_logarithm(solver, valu
     assert np.isfinite(actual).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_single_channel_is_a_logarithm(solver):
     actual = numpy(LogEig(EPSILON, solver=solver)(np.array([[[0.0]], [[3.0]]])))

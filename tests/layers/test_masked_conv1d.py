@@ -56,6 +56,7 @@ def test_no_gradient_reaches_masked_steps(rng):
     assert (slopes[~mask] == 0).all() and (slopes[mask] != 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_the_mask_is_handed_on_through_a_model(rng):
     x, mask = rng.normal(size=(2, 9, 3)).astype("float32"), np.ones((2, 9), bool)
     mask[0, 4:] = False
@@ -65,6 +66,7 @@ def test_the_mask_is_handed_on_through_a_model(rng):
     np.testing.assert_allclose(numpy(net(x, mask=mask))[:1], expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_a_tdnn_context_is_a_dilated_valid_convolution():
     example = golden("tdnn-context", "seeds_p2")
     kernel, bias = (np.array(example["inputs"][name], "float32") for name in ("kernel", "bias"))
@@ -75,6 +77,7 @@ def test_a_tdnn_context_is_a_dilated_valid_convolution():
     np.testing.assert_allclose(actual, example["expected"]["affine"], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_valid_padding_marks_steps_with_a_valid_window(rng):
     layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid")
     x, mask = rng.normal(size=(1, 10, 3)).astype("float32"), np.ones((1, 10), bool)
@@ -86,6 +89,7 @@ def test_valid_padding_marks_steps_with_a_valid_window(rng):
     assert np.isfinite(numpy(layer(x, mask=mask))).all()
 
 
+@pytest.mark.slow_on_jax
 def test_valid_padding_refuses_sequences_shorter_than_the_kernel(rng):
     layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid", name="frames")
     assert numpy(layer(rng.normal(size=(1, 5, 3)))).shape == (1, 1, 2)

@@ -9,6 +9,7 @@ def rms(x):
     return np.sqrt(np.mean(np.square(x, dtype="float64"), axis=(1, 2)))
 
 
+@pytest.mark.slow_on_jax
 def test_only_quiet_recordings_are_amplified(rng):
     x = (
         rng.normal(size=(3, 500, 1)).astype("float32")
@@ -29,6 +30,7 @@ def test_the_level_is_that_of_the_valid_steps(rng):
     np.testing.assert_allclose(actual[:, :300], MinimumLevel(0.1)(x), rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_silence_stays_silent():
     assert not ops.convert_to_numpy(MinimumLevel(0.1)(np.zeros((1, 50, 1)))).any()
 

@@ -117,6 +117,7 @@ def test_adapting_a_built_layer_to_other_channels_is_refused(rng):
 # ---- InstanceStandardization -----------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_steps(rng):
     x = np.stack([signal[:5] for signal in recordings(rng)]).astype("float32")
     mask = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 1, 1, 1, 1]], bool)
@@ -128,12 +129,14 @@ def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_ste
         assert (row[~valid] == 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_full_mask_changes_nothing(rng):
     x, layer = rng.normal(size=(2, 9, 3)).astype("float32"), InstanceStandardization()
     actual = numpy(layer(x, mask=np.ones((2, 9), bool)))
     np.testing.assert_allclose(actual, numpy(layer(x)), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_constant_channels_single_steps_and_empty_recordings_become_zero():
     layer = InstanceStandardization()
     assert (numpy(layer(np.full((2, 9, 1), 9.81, "float32"))).round(2) == 0).all()
@@ -157,6 +160,7 @@ def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask
 # ---- FirstDifference ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_a_step_without_a_valid_predecessor_has_no_change(rng):
     x = rng.normal(size=(1, 6, 2)).astype("float32")
     mask = np.array([[1, 1, 0, 1, 1, 1]], bool)
@@ -166,6 +170,7 @@ def test_a_step_without_a_valid_predecessor_has_no_change(rng):
     assert (actual[[0, 2, 3]] == 0).all()
 
 
+@pytest.mark.slow_on_jax
 def test_padding_does_not_move_the_changes(rng):
     x = rng.normal(size=(1, 5, 2)).astype("float32")
     padded = np.concatenate([x, np.full((1, 3, 2), 1e6, "float32")], axis=1)

@@ -31,6 +31,7 @@ def windows(x, mask, pool_size):
 # ---- SequencePooling --------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("mode", REDUCTIONS)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**31))

@@ -57,6 +57,7 @@ def test_options_reach_the_similarity_and_prototypes_are_not_trainable():
     assert clone.get_config() == layer.get_config()
 
 
+@pytest.mark.slow_on_jax
 def test_prototypes_start_as_standard_normal_numbers():
     layer = PrototypeSimilarity(500)
     layer.build((None, 20))
@@ -68,6 +69,7 @@ def test_prototypes_start_as_standard_normal_numbers():
 # ---- moving -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_an_update_moves_visited_rows_and_counts_the_visit(layer):
     before = state(layer)
     update(layer, [[1, 2], [3, 4], [9, 9]], [0, 0, -1])
@@ -78,6 +80,7 @@ def test_an_update_moves_visited_rows_and_counts_the_visit(layer):
     np.testing.assert_array_equal(counts, [0, 0])  # a moving average has no count
 
 
+@pytest.mark.slow_on_jax
 def test_prototypes_may_start_at_the_first_mean():
     layer = PrototypeSimilarity(3, init="first_mean", decay=0.5, hidden=2)
     layer.build((None, 2))
@@ -176,6 +179,7 @@ def test_refit_accepts_names(rng, layer):
     np.testing.assert_allclose(numpy(layer.prototypes), [z[1], (z[0] + z[2]) / 2], rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_removing_a_class_keeps_the_others_bit_for_bit(rng):
     layer = layer_of(rng.normal(size=(4, 2)), list("abcd"), counts=[5, 0, 2, 7])
     update(layer, [[1, 2]], [1])
@@ -197,6 +201,7 @@ def test_unbuilt_layer_removes_classes():
     assert layer.class_names == ["a", "c"] and layer.prototypes.shape == (2, 2)
 
 
+@pytest.mark.slow_on_jax
 def test_unbuilt_layer_adds_classes():
     layer = PrototypeSimilarity(1, hidden=2)
     layer.add_classes(["new"], np.ones((2, 3)), [0, 0])

@@ -46,6 +46,7 @@ def test_first_and_last_value_are_minimum_and_maximum(rng):
     np.testing.assert_array_equal(actual[..., -1], x.max(axis=1))
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=25)
 @given(arrays(bool, (BATCH, TIME)), st.integers(0, 2**31))
 def test_masked_recordings_equal_their_valid_steps(mask, seed):
@@ -108,6 +109,7 @@ def test_only_a_recording_without_valid_steps_is_nan(rng, flatten):
     assert np.isfinite(actual[1]).all()
 
 
+@pytest.mark.slow_on_jax
 def test_one_step_is_a_distribution(rng):
     x = activations(rng, (BATCH, 1, FILTERS))
     actual = numpy(QuantileLayer(KNOTS)(x))[:, :-1]

@@ -44,6 +44,7 @@ def test_any_symmetric_matrix_becomes_positive_definite(solver, values):
     np.testing.assert_allclose(actual, lifted(x), rtol=0, atol=1e-5 * max(1, max(values)))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_only_the_symmetric_part_counts(solver, rng):
     x = rng.normal(size=(2, 4, 4)).astype("float32")
@@ -53,6 +54,7 @@ def test_only_the_symmetric_part_counts(solver, rng):
     np.testing.assert_allclose(y, numpy(layer((x + np.swapaxes(x, 1, 2)) / 2)), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_single_channel_is_a_maximum(solver):
     actual = numpy(ReEig(EPSILON, solver=solver)(np.array([[[-2.0]], [[0.0]], [[3.0]]])))

@@ -31,6 +31,7 @@ def test_values_and_gradients_are_those_of_the_definition(dtype):
     np.testing.assert_allclose(actual, example["gradient"]["x"], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_without_a_mask_every_step_counts(rng):
     x = rng.normal(size=(2, 7, 3)).astype("float32")
     everywhere = np.ones((2, 7), bool)
@@ -40,6 +41,7 @@ def test_without_a_mask_every_step_counts(rng):
     np.testing.assert_allclose(numpy(layer(x)), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_standard_deviation_is_accurate_at_a_large_mean(rng):
     """Tests inputs with a large mean. For these inputs, the formula "mean of squares minus squared
     mean" would lose all digits of the variance.

@@ -16,6 +16,7 @@ def speech_mask(bands, mask=None, **options):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_frames_far_below_the_mean_level_are_left_out(rng):
     level = rng.normal(size=(2, 40))
     bands = level[..., None] + rng.normal(size=(1, 1, 5))
@@ -24,6 +25,7 @@ def test_frames_far_below_the_mean_level_are_left_out(rng):
     np.testing.assert_array_equal(speech_mask(bands, margin=0.5), level >= least[:, None])
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 2**31), st.floats(-50, 50), st.floats(0.5, 4))
 def test_neither_loudness_nor_contrast_counts(seed, shift, scale):
     """Tests that the mask stays the same if all levels are shifted or scaled. The levels are
@@ -37,6 +39,7 @@ def test_neither_loudness_nor_contrast_counts(seed, shift, scale):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_padding_is_never_speech_and_changes_nothing(rng):
     bands = rng.normal(size=(1, 9, 3))
     padded = np.concatenate([bands, np.full((1, 4, 3), 99.0)], axis=1)
@@ -46,6 +49,7 @@ def test_padding_is_never_speech_and_changes_nothing(rng):
     np.testing.assert_array_equal(actual[:, :9], speech_mask(bands))
 
 
+@pytest.mark.slow_on_jax
 def test_sound_of_constant_level_is_not_masked():
     assert speech_mask(np.ones((1, 7, 3))).all()
 

@@ -115,6 +115,7 @@ def test_equal_rows_have_finite_gradients(rng, make):
     assert np.isfinite(gradients(lambda x: make()(LABELS, x), 0 * x)[0]).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", [name for name in LOSSES if name != "triplet random"])
 def test_the_order_of_the_rows_changes_no_anchor(rng, name):
     """Tests that the value of an anchor does not depend on the order of the rows. The test leaves

@@ -77,6 +77,7 @@ def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum()
         np.testing.assert_allclose(reference, case["value"], **CLOSE)
 
 
+@pytest.mark.slow_on_jax
 def test_samplers_make_batches_of_the_same_composition():
     x, y = np.arange(48.0).reshape(24, 1, 2), np.repeat(np.arange(6), 4)
     result = cases("samplers.MultiShotMemorySampler")

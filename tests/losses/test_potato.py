@@ -153,6 +153,7 @@ def test_gradients_agree_with_finite_differences(rng):
     np.testing.assert_allclose(result, expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 def test_on_the_bounds_nothing_is_mined():
     scores = np.array([[2.5, 3.5], [2.5, 3.5], [3.5, 2.5]])
     assert float(PotatoRankingLoss()(np.array([0, 0, 1]), scores)) == 0
@@ -175,6 +176,7 @@ def test_a_nan_stays_with_the_queries_that_see_it():
     assert np.isnan(numpy(loss(labels, scores))).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_label_without_a_potato_is_refused():
     labels, scores = np.array([0.0, 2.0, 1.0], "float32"), np.zeros((3, 2), "float32")
     with pytest.raises(ValueError, match=r"below the number of potatoes.*Received \[2\]"):

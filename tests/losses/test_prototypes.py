@@ -181,6 +181,7 @@ def test_without_an_auxiliary_head_its_term_is_zero(rng):
     assert float(terms[2]) == 0
 
 
+@pytest.mark.slow_on_jax
 def test_a_label_that_is_no_class_is_refused(rng):
     given_, loss = predictions(rng), PrototypicalLoss()
     for strange in (3, -1):
@@ -216,6 +217,7 @@ def test_options_out_of_range_are_refused(options, message):
 # ---- classes of a batch -----------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("labels", [[4, 1, 4, 0, 1], [2, 2, 2, 2, 2], [5, -1, 0, 5, -1]])
 def test_places_name_each_rows_class_among_those_present(labels, static):
@@ -240,6 +242,7 @@ def test_static_classes_compile_with_xla():
     np.testing.assert_array_equal(numpy(present)[numpy(places)], [4, 1, 4])
 
 
+@pytest.mark.slow_on_jax
 def test_a_row_without_a_unit_of_the_auxiliary_head_does_not_count(rng):
     """Tests a row whose class was added after training, so that the auxiliary head has no unit for
     this class."""

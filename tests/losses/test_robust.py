@@ -119,6 +119,7 @@ def test_tla_mines_the_nearest_of_another_class_and_another_of_its_own():
     np.testing.assert_array_equal(negative, result["expected"]["negative"])
 
 
+@pytest.mark.slow_on_jax
 def test_tla_of_a_batch_is_its_terms_on_what_it_mines(rng):
     labels = np.array([0, 1, 0, 2, 0, 1], "int32")
     clean, adversarial = rng.normal(size=(2, 6, 4)).astype("float32")
@@ -155,6 +156,7 @@ def test_zero_embeddings_have_finite_values_and_gradients():
         np.testing.assert_array_equal(gradient, 0)
 
 
+@pytest.mark.slow_on_jax
 def test_margin_is_above_zero_exactly_where_the_answer_is_wrong(rng):
     logits = rng.normal(size=(50, 4)).astype("float32")
     labels = rng.integers(4, size=50).astype("int32")
@@ -196,6 +198,7 @@ def test_gradients_are_those_of_finite_differences(name, rng):
     np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 def test_the_difference_of_logits_ratio_is_that_of_croce():
     """Compares the difference of logits ratio with `(best other - own) / (largest - third largest)`
     (Croce2020)."""

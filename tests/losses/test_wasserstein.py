@@ -271,6 +271,7 @@ def test_an_empty_recording_makes_the_loss_nan(rng):
     assert np.isnan(numpy(WassersteinLoss()(np.array([0, 0, 1, 1]), embeddings)))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("shape", [(4,), (4, 6), (4, 2, 3, 5)])
 def test_predictions_that_are_no_quantile_embeddings_are_refused(shape):
     with pytest.raises(ValueError, match="must hold quantile embeddings"):

@@ -241,6 +241,7 @@ def test_a_classifier_without_an_auxiliary_head_or_with_margins_is_attacked_too(
         assert np.isfinite(model.train_on_batch(x, y)[0])
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "options, part",
     [
@@ -259,6 +260,7 @@ def test_wrong_arguments_are_refused(options, part):
         training(**options)
 
 
+@pytest.mark.slow_on_jax
 def test_wrong_classifiers_losses_labels_and_weights_are_refused():
     x, y = data()
     with pytest.raises(TypeError, match="PrototypicalClassifier"):
@@ -309,6 +311,7 @@ def test_without_a_seed_starts_differ_and_the_model_loads():
     assert models.AdversarialTraining.from_config(first.get_config()).seed is None
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5, True, "0"])
 def test_seeds_out_of_range_are_refused(seed):
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])

@@ -80,6 +80,7 @@ def test_projection_is_on_the_ball_and_the_bounds():
     np.testing.assert_allclose(projected, actual["expected"]["projected"], **CLOSE)
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 10**6), st.floats(0.01, 1.0), st.integers(0, 4))
 def test_adversarial_examples_stay_in_the_ball_and_the_bounds(seed, epsilon, steps):
     rng = np.random.default_rng(seed)
@@ -103,6 +104,7 @@ def test_a_function_that_uses_no_input_has_gradient_zero():
     np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
 
 
+@pytest.mark.slow_on_jax
 def test_starts_repeat_with_their_seed_and_fill_the_ball():
     x = np.full((50, 8), 0.5, "float32")
     first, again, third = (

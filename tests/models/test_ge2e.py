@@ -54,6 +54,7 @@ def test_quiet_recordings_equal_amplified_ones(rng):
     assert np.abs(actual[2] - actual[0]).max() > 1e-3
 
 
+@pytest.mark.slow_on_jax
 def test_weights_are_read_and_missing_files_are_named(tmp_path):
     with pytest.raises(ValueError, match="nowhere.*voice_ge2e_sim.convert"):
         models.ge2e(tmp_path / "nowhere.weights.h5")
@@ -93,6 +94,7 @@ def by_the_equations(weights, x, depth=2):
     return np.maximum(weights["linear.weight"] @ x[-1] + weights["linear.bias"], 0)
 
 
+@pytest.mark.slow_on_jax
 def test_arrays_of_pytorch_are_converted(rng):
     model, weights = models.ge2e(**SMALL), of_pytorch(rng)
     convert.take(model, weights)

@@ -211,12 +211,14 @@ def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
 # ---- invalid input ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_training_before_the_calibration_is_refused():
     for train in (lambda net: fit(net), lambda net: net.evaluate(*recordings(), verbose=0)):
         with pytest.raises(ValueError, match="3 of 3 .*potatoes are not calibrated.*`calibrate"):
             train(network(calibrate=False))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "labels, message",
     [

@@ -477,6 +477,7 @@ def test_untrained_prototypes_cause_a_warning():
 # ---- invalid input ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_failed_changes_leave_the_model_unchanged(trained):
     """Tests that changes with invalid labels, examples or options leave the model unchanged. The
     tests of the layer have more cases.
@@ -579,6 +580,7 @@ def test_maps_of_features_may_hold_any_number(rng):
         model.classify(np.where(np.arange(4)[:, None, None, None] == 1, np.nan, maps))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("ask", ["embed", "scores"])
 def test_scores_and_embed_refuse_bytes(ask):
     encoder = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Flatten()])

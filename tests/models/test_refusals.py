@@ -118,6 +118,7 @@ def test_a_potato_network_names_the_matrix_that_is_not_finite(value):
         np.testing.assert_array_equal(actual, expected)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("value, message", [(np.nan, "first in row 4"), (1.5, r"in \[0, 1\]")])
 def test_adversarial_training_refuses_what_its_attack_cannot_start_from(value, message):
     model = adversarial("prototypes")

@@ -165,6 +165,7 @@ def test_earlier_halving_extends_the_receptive_field(rng):
     assert seen[4] <= 136 < 190 <= seen[2] <= 204
 
 
+@pytest.mark.slow_on_jax
 def test_edge_has_the_parameters_of_its_table():
     """Compares the number of weights for six channels with a count by hand.
 
@@ -205,6 +206,7 @@ def test_normalization_is_part_of_the_model(normalization, kind):
     assert type(model.get_layer("normalization")) is kind
 
 
+@pytest.mark.slow_on_jax
 def test_standardized_recordings_may_have_any_offset_and_scale(rng):
     model, signal = encoder(normalization="instance"), recording(rng, LONGEST)
     np.testing.assert_allclose(
@@ -212,6 +214,7 @@ def test_standardized_recordings_may_have_any_offset_and_scale(rng):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
     model = sequence_encoder(CHANNELS, slope_l2=0.01)
     assert len(model.losses) == 16

@@ -101,6 +101,7 @@ def test_the_networks_of_the_paper_have_their_sizes(name, sizes):
     assert model.output_shape == (None, sizes[-1] * (sizes[-1] + 1) // 2)
 
 
+@pytest.mark.slow_on_jax
 def test_the_first_rectification_is_there_in_every_form():
     def kinds(*args, **kwargs):
         return [type(layer) for layer in network(*args, **kwargs).layers[1:]]

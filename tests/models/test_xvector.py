@@ -70,6 +70,7 @@ def test_same_padding_accepts_one_frame(rng):
         keras_dml.embed(model, noise(rng, 399))
 
 
+@pytest.mark.slow_on_jax
 def test_stereo_is_refused():
     with pytest.raises(ValueError, match="2 channels, but the model takes 1"):
         keras_dml.embed(models.xvector(**COMPACT), [np.zeros((4000, 2))])

@@ -27,6 +27,7 @@ def test_golden_divergences(name):
         assert result[key] == pytest.approx(expected, abs=example["tolerance"])
 
 
+@pytest.mark.slow_on_jax
 def test_beyond_disjoint_supports_only_the_wasserstein_distance_sees_the_gap():
     example, a, far, knots = example_of("js_disjoint")
     result = [divergences.jensen_shannon(a[0], b[0], knots) for b in far]

@@ -78,6 +78,7 @@ def test_padded_batch_counts_each_recording_by_itself():
     np.testing.assert_allclose(result, example["expected"]["v"], rtol=0, atol=example["tolerance"])
 
 
+@pytest.mark.slow_on_jax
 def test_weights_may_stand_in_any_order():
     example = golden("alpha_unsorted")
     x, alpha = float64(example["inputs"]["x"])[None], float64(example["inputs"]["alpha"])

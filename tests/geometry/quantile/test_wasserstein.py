@@ -358,6 +358,7 @@ def test_golden_bounds(name):
             )
 
 
+@pytest.mark.slow_on_jax
 @given(st.integers(0, 2**31))
 def test_bounds_hold(seed):
     (x, y), knots = random_embeddings(np.random.default_rng(seed), 2)

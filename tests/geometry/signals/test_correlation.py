@@ -47,6 +47,7 @@ def test_values_are_those_of_the_definition(rng, kept):
             np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_the_default_ridge_is_a_hundredth_of_the_variance(rng):
     x = rng.normal(size=(2, 15, 3))
     default, stated = lagged_correlations(x), lagged_correlations(x, ridge=0.01)
@@ -54,6 +55,7 @@ def test_the_default_ridge_is_a_hundredth_of_the_variance(rng):
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.slow_on_jax
 def test_at_lag_0_they_are_pearsons(rng):
     x = rng.normal(size=(1, 200, 4)) @ rng.normal(size=(4, 4))
     _, result = numpy(lagged_correlations(x, ridge=1e-12))
@@ -61,6 +63,7 @@ def test_at_lag_0_they_are_pearsons(rng):
     np.testing.assert_allclose(result[0], expected, rtol=1e-9)
 
 
+@pytest.mark.slow_on_jax
 @given(st.floats(1e-3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 2**16))
 def test_units_and_offsets_of_channels_do_not_matter(unit, offset, seed):
     x = np.random.default_rng(seed).normal(size=(1, 20, 2))
@@ -119,11 +122,13 @@ def test_a_mask_of_numbers_means_what_is_not_0(rng):
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.slow_on_jax
 def test_one_channel_has_no_correlation_at_lag_0(rng):
     stddevs, correlations = numpy(lagged_correlations(rng.normal(size=(3, 9, 1))))
     assert stddevs.shape == (3, 1) and correlations.shape == (3, 0)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("lags", [[0, 2], np.array([0, 2]), range(0, 4, 2)])
 def test_any_sequence_of_whole_numbers_will_do(rng, lags):
     x = rng.normal(size=(1, 9, 2))

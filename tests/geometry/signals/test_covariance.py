@@ -78,6 +78,7 @@ def test_padding_changes_nothing(rng, estimator, padding):
     np.testing.assert_allclose(result, covariance(estimator)(x), rtol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_shift_changes_nothing(rng, estimator):
     x = rng.normal(size=(1, 30, 3))
@@ -118,6 +119,7 @@ def test_fewer_than_two_valid_steps_are_not_a_number(rng, estimator):
     assert np.isnan(covariance(estimator)(x[:, :1])).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_one_channel_gives_its_variance(rng, estimator):
     x = rng.normal(size=(1, 20, 1))

@@ -148,6 +148,7 @@ def test_what_leaves_distances_unchanged(seed):
             )
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=8)
 @given(st.integers(0, 2**31))
 def test_the_log_euclidean_distance_is_the_lesser_and_the_same_where_matrices_commute(seed):
@@ -212,6 +213,7 @@ def test_a_table_of_what_is_no_set_is_refused(name):
         getattr(spd, f"{name}_pairwise")(np.eye(3)[None], np.eye(3))
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=8)
 @given(st.integers(0, 2**31))
 def test_what_leaves_the_bures_wasserstein_distance_unchanged(seed):
@@ -233,6 +235,7 @@ def test_matrices_that_commute_are_as_far_as_their_roots(rng):
     assert float(result) == pytest.approx(np.linalg.norm(np.sqrt(a) - np.sqrt(b)), rel=1e-10)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("ranks", [(4, 4), (4, 2), (2, 4), (2, 3), (1, 1)])
 def test_bures_wasserstein_distances_of_singular_matrices_are_those_of_their_factors(rng, ranks):
     """The squared distance of `FF'` and `GG'` is `|F|^2 + |G|^2 - 2 |F'G|_*` (Bhatia2019, Theorem
@@ -298,6 +301,7 @@ def test_a_bures_wasserstein_square_is_zero_below_16_and_n_roundings_and_no_furt
     assert distance == pytest.approx(np.sqrt(n) * above, rel=0.1)
 
 
+@pytest.mark.slow_on_jax
 def test_a_block_of_pairs_fills_its_bytes_and_no_more():
     """Each block has 4 of 12 rows, paired with 2 matrices of 9 numbers in float64."""
     x, y = (ops.convert_to_tensor(np.ones((count, 3, 3))) for count in (12, 2))

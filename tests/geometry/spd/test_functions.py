@@ -92,6 +92,7 @@ def test_golden_divided_differences(dtype):
         np.testing.assert_allclose(result, example["expected"]["rectify"], rtol=rtol)
 
 
+@pytest.mark.slow_on_jax
 def test_quotients_above_a_floor_are_those_of_the_floored_function(rng):
     a, b, floor = np.exp(rng.uniform(-5, 5, size=(3, 1000)))
     result = np.asarray(differences.quotients(differences.LOG, a, b, floor))
@@ -206,6 +207,7 @@ def test_one_matrix_to_lift_changes_no_other_of_its_stack(rng):
     np.testing.assert_allclose(lifted_in_x[1], alone_in_x[1], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_a_rectified_logarithm_is_the_logarithm_of_the_rectified(rng):
     x = matrices.with_spectrum(rng, [-0.5, 0, 1e-5, 1e-3, 1])
     weights = rng.normal(size=x.shape)
@@ -217,6 +219,7 @@ def test_a_rectified_logarithm_is_the_logarithm_of_the_rectified(rng):
     np.testing.assert_allclose(in_x, expected_in_x, rtol=0, atol=limit)
 
 
+@pytest.mark.slow_on_jax
 def test_an_exponent_for_each_matrix(rng):
     x, exponents = matrices.spd(rng, 2, 3), np.array([-0.5, 1.5])
     weights = rng.normal(size=x.shape)
@@ -263,6 +266,7 @@ def test_what_is_not_finite_stays_so_and_spoils_no_other(rng, name, bad):
     np.testing.assert_allclose(in_x[1], expected_in_x[1], rtol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_matrix_of_one_entry_is_a_number(name):
     numbers = {

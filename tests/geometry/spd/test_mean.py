@@ -129,6 +129,7 @@ def test_geodesics_agree_with_pyriemanns(rng):
         np.testing.assert_allclose(geodesic(x, y, t), expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 @settings(max_examples=8)
 @given(st.integers(0, 2**31), st.floats(-1, 2))
 def test_distance_along_a_geodesic_grows_evenly(seed, t):
@@ -154,6 +155,7 @@ def test_the_karcher_mean_moves_with_its_matrices(seed):
     )
 
 
+@pytest.mark.slow_on_jax
 def test_weights_count_like_repetitions(rng):
     x = matrices.spd(rng, 3, 4)
     repeated, weights = np.repeat(x, [1, 3, 2], axis=0), np.array([1, 3, 2])
@@ -161,6 +163,7 @@ def test_weights_count_like_repetitions(rng):
         np.testing.assert_allclose(mean(x, weights), mean(repeated), rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 def test_the_mean_of_one_matrix_and_of_equal_ones_is_that_matrix(rng):
     x = matrices.spd(rng, 1, 4)
     for mean in (spd.karcher_mean, log_euclidean_mean):
@@ -269,6 +272,7 @@ def test_compiled_weights_that_do_not_fit_give_nan(rng):
     assert np.isfinite(mean(x, np.array([0, 1.0, 2]))).all()
 
 
+@pytest.mark.slow_on_jax
 def test_a_geodesic_of_other_sizes_is_refused(rng):
     x = matrices.spd(rng, 4, 3)
     for rest in [(x[0], np.eye(2), 0.5), (x, x[:2], 0.5), (x, x, [0.1, 0.2])]:

@@ -116,12 +116,14 @@ def test_the_gradient_of_the_nuclear_norm_is_the_polar_factor(rng):
     np.testing.assert_allclose(result, weights[:, None, None] * (u @ v), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_the_zero_matrix_has_a_root_and_a_norm():
     x = np.zeros((1, 3, 3), "float32")
     np.testing.assert_allclose(quick("sqrt")(x), x, rtol=0, atol=1e-12)
     assert float(quick("nuclear_norm")(x)[0]) == 0
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_logarithms_do_not_depend_on_the_unit(rng, scale):
     x = float32(rng, full(20), 50)
@@ -130,6 +132,7 @@ def test_logarithms_do_not_depend_on_the_unit(rng, scale):
     np.testing.assert_allclose(result, expected, rtol=0, atol=5e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_a_matrix_with_an_eigenvalue_of_the_whole_norm_does_not_blow_up(rng):
     """Errors grow if eigenvalues are above the upper end of the interval. Without a margin above
     the interval, one in some thousand matrices had an error 40 times as large.
@@ -174,6 +177,7 @@ def test_gradients_are_those_of_the_eigensolver(rng, name, least):
             np.testing.assert_allclose(result, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("value", [0.0, 2.0])
 def test_a_matrix_of_one_entry_is_a_number(value):
     x = np.array([[value]], "float32")

@@ -152,6 +152,7 @@ def test_online_steps_and_batches_of_one_follow_the_equations(name, update_rate,
     assert values.count == state.count[0] == 11
 
 
+@pytest.mark.slow_on_jax
 def test_equation_20_is_read_with_the_bracket_before_the_sum():
     inputs, expected, _, tolerance = example("eq20_readings", "float64")
     x, rate = np.exp([[[inputs["d"]]]]), inputs["update_rate"]
@@ -189,6 +190,7 @@ def some_classes(rng, classes=3, n=4):
     return potato.Statistics(*(ops.convert_to_tensor(np.asarray(part, float)) for part in parts))
 
 
+@pytest.mark.slow_on_jax
 def test_each_class_moves_by_its_own_rows_in_any_order(rng):
     state, x = some_classes(rng), spd(rng, 6, 4)
     labels = np.array([2, 0, 2, -1, -1, 0], "int32")
@@ -207,6 +209,7 @@ def test_each_class_moves_by_its_own_rows_in_any_order(rng):
             np.testing.assert_allclose(part[label], its[0], rtol=1e-10)
 
 
+@pytest.mark.slow_on_jax
 def test_classes_without_rows_and_rows_without_a_class_change_nothing(rng):
     """The statistics stay the same bit for bit for any values in these rows."""
     state = some_classes(rng)

@@ -39,6 +39,7 @@ def test_float32_frames_are_orthonormal_after_a_step_of_an_optimizer(rng):
         np.testing.assert_allclose(result.T @ result, np.eye(80), rtol=0, atol=5e-6)
 
 
+@pytest.mark.slow_on_jax
 def test_polar_leaves_a_frame_where_it_is():
     w = np.asarray(stiefel.random((93, 80), seed=2))
     np.testing.assert_allclose(stiefel.polar(w), w, rtol=0, atol=2e-6)
