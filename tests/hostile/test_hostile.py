@@ -5,18 +5,21 @@ import pytest
 
 from tests.hostile import checks, trials
 
-# The default tests run every n-th attempt of these groups, and the slow tests run all attempts.
+# The default tests run every n-th attempt of these groups, which includes each kind of attempt. The
+# slow tests run all attempts.
 EACH = {
-    "model_files": 2, "cards": 6, "arrays": 6, "labels": 8, "kills": 6, "recordings": 8, "names": 3,
-    "galleries": 4, "requests": 2,
+    "model_files": 2, "cards": 9, "archives": 2, "arrays": 9, "labels": 12, "paths": 2, "kills": 9,
+    "recordings": 12, "names": 4, "galleries": 6, "requests": 4,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("share", ["some", pytest.param("all", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("group", trials.GROUPS)
 def test_every_attempt_ends_in_an_error_or_a_correct_output(group, share):
-    attempts = trials.attempts(group)[:: EACH.get(group, 1) if share == "some" else 1]
-    assert attempts
+    attempts = trials.attempts(group)
+    kinds = {attempt.kind for attempt in attempts}
+    attempts = attempts[:: EACH[group] if share == "some" else 1]
+    assert kinds and kinds == {attempt.kind for attempt in attempts}
     outcomes = [trials.run(attempt) for attempt in attempts]
     wrong = [outcome for outcome in outcomes if outcome.verdict is None]
     report = "\n".join(
