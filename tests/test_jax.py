@@ -34,11 +34,10 @@ SELECTION = (
 )
 
 
-def run(cache, markers):
+def run(markers):
     """Runs the tests on JAX. JAX computes in float32 unless float64 is enabled before its import.
 
     Args:
-        cache: Folder for compiled programs, so that each program is compiled only once.
         markers: Marker expression that selects the tests.
     """
     options = ["-q", "-n=0", f"-m={markers}", "-p", "no:cacheprovider"]
@@ -50,9 +49,6 @@ def run(cache, markers):
             "KERAS_BACKEND": "jax",
             "JAX_ENABLE_X64": "1",
             "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-            "JAX_COMPILATION_CACHE_DIR": str(cache),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
             "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0",
             "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",
             "XLA_FLAGS": xla.swift(),
@@ -63,8 +59,8 @@ def run(cache, markers):
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
-def test_everything_on_keras_ops_passes_on_jax(pytestconfig, record_property, tmp_path):
-    done = run(tmp_path, pytestconfig.getoption("markexpr"))
+def test_everything_on_keras_ops_passes_on_jax(pytestconfig, record_property):
+    done = run(pytestconfig.getoption("markexpr"))
     lines = done.stdout.splitlines()
     for line in lines[-1:] + [line for line in lines if line.startswith("most memory")]:
         record_property("on JAX", line)
