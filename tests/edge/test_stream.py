@@ -131,11 +131,11 @@ def test_invalid_windows_are_refused(model, stream_model):
 def test_a_file_embeds_recordings_from_their_start(stream_model, quantiles, model):
     recordings = [WALK[: 8 * blocks] for blocks in (2, 3, 4, 18)]
     expected = keras_dml.embed(quantiles, recordings[:3])
-    np.testing.assert_allclose(stream_model.embed(recordings[:3]), expected, atol=1e-5)
+    np.testing.assert_allclose(stream_model.embed(recordings[:3]), expected, rtol=0, atol=1e-5)
     long = streaming.by_keras(quantiles, recordings[3][None], WINDOW)
     z = stream_model.embed(recordings)
-    np.testing.assert_allclose(z[3:], long, atol=1e-5)
-    np.testing.assert_allclose(stream_model.distance(z, z), model.distance(z, z), atol=1e-5)
+    np.testing.assert_allclose(z[3:], long, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(stream_model.distance(z, z), model.distance(z, z), rtol=0, atol=1e-5)
     assert stream_model.fingerprint == model.fingerprint and not stream_model.restarts
     for wrong in (WALK[:8], WALK[:20], WALK[:16, :2]):
         with pytest.raises(ValueError, match="Recording 0"):
@@ -148,7 +148,7 @@ def test_windows_of_a_file_see_the_steps_before_them(stream_model, quantiles, ho
     assert len(windows) == (4 if hop is None else 8)
     for window in windows:
         expected = streaming.by_keras(quantiles, WALK[None, : window.stop], WINDOW)[0]
-        np.testing.assert_allclose(window.embedding, expected, atol=1e-5)
+        np.testing.assert_allclose(window.embedding, expected, rtol=0, atol=1e-5)
         np.testing.assert_array_equal(window.signal, WALK[window.start : window.stop])
 
 
@@ -198,4 +198,4 @@ def test_sums_begin_again_at_each_window(tmp_path):
         assert len(windows) > 2
         expected = keras_dml.embed(keras_model, [window.signal for window in windows])
         actual = np.stack([window.embedding for window in windows])
-        np.testing.assert_allclose(actual, expected, atol=1e-5)
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
