@@ -22,7 +22,7 @@ class StubGallery:
     """Simulated gallery, which accepts recordings for alice if the first number is positive."""
 
     path = "/secret-folder/family.db"
-    model = None
+    inputs = types.SimpleNamespace(contract=None)
 
     def people(self):
         return {"alice": 3}

@@ -17,6 +17,9 @@ class Model:
         self.compared += len(stored)
         return np.asarray(self.distance(probes, stored))
 
+    def lower_bounds(self, stored):
+        return self.distance.lower_bounds(stored)
+
 
 def quantiles(rng, count, filters=4, knots=6):
     levels = rng.normal(scale=3, size=(count, filters, 1))
