@@ -557,3 +557,12 @@ def test_invalid_answers_of_a_reader_process_are_errors(tmp_path, monkeypatch, a
     monkeypatch.setattr(readers, "COMMAND", ["cat", str(output)])
     with pytest.raises(readers.ReaderCrash, match="cannot be read"):
         asyncio.run(readers.Readers().run("client", lambda read: read(tmp_path / "walk.csv")))
+
+
+def test_a_response_does_not_wait_for_the_client_to_acknowledge_its_head():
+    with (
+        listening.to("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -43,12 +43,16 @@ def to(host: str, port: int, tokens: Tokens | None = None) -> socket.socket:
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        listener = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
         raise OSError(
             f"Cannot listen at {host}, port {port}: {error.strerror}. Give another --port or "
             "--host."
         ) from None
+    # The connections of the socket inherit this option. Without it, the body of each response waits
+    # 40 ms for the client to acknowledge the head.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def address(listener: socket.socket) -> str:
