@@ -1,8 +1,8 @@
 """Measures thresholds for files of streams, and compares them with the thresholds of windows.
 
 In a stream, the convolutions of a model see the steps before a window. The embedding therefore
-differs from the embedding of the window alone, and needs thresholds of its own. The trials, and the
-people, are the trials of the card. Only the embeddings differ.
+differs from the embedding of the window alone, and needs other thresholds. The trials and the
+people are those on the card. Only the embeddings differ.
 
 Run `python -m zoo.stream_thresholds gait_qp_wl` from the checkout. The thresholds become the entry
 `stream_thresholds` of the card.

@@ -129,7 +129,7 @@ def _checked_card(file: pathlib.Path, blob: bytes) -> dict[str, Any] | None:
     """Returns the card in the folder of a file, or None if the card describes no such file.
 
     Raises:
-        ValueError: If the card contains another SHA-256 than that of the file.
+        ValueError: If the SHA-256 in the card differs from the SHA-256 of the file.
     """
     card = _card(file.parent)
     entry = card.get("edge")

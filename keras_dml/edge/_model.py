@@ -38,7 +38,7 @@ class Model:
         embedding_shape: Shape of an embedding, the same as for the Keras model.
         fingerprint: Fingerprint of the Keras model, which a gallery stores, see
             `keras_dml.inference.fingerprint`.
-        contract: `keras_dml.contract.Contract` of the recordings, or None if there is no contract.
+        contract: `keras_dml.contract.Contract` of the recordings, or None if the model has none.
         inputs: Object that checks inputs of the model, see `keras_dml.inputs`.
         gate: Quality gate of the model, see `keras_dml.quality`, or None.
         card: Model card, or None if the model has no card.
@@ -61,10 +61,10 @@ class Model:
                 f"LiteRT cannot read {name}: {error} Export the model again."
             ) from error
         if self._signature not in self._runners:
-            other = "load_stream" if self._signature == "embed" else "load"
+            function = "load_stream" if self._signature == "embed" else "load"
             raise ValueError(
                 f"{name} has no signature `{self._signature}`. Its signatures are "
-                f"{', '.join(sorted(runners))}. Read it with `keras_dml.edge.{other}`."
+                f"{', '.join(sorted(runners))}. Read it with `keras_dml.edge.{function}`."
             )
         is_same_embedding = _shape(self._runners["distance"], "embedding") == about.embedding
         if not is_same_embedding and about.distance != AFFINE_INVARIANT:

@@ -54,7 +54,7 @@ def bundle(
 
     The decisions of float32 and float16 files agree with Keras, except for scores that are very
     close to a threshold, so the thresholds of the model card apply to these files. A file with
-    quantization `"dynamic"` needs thresholds of its own, which the function measures with
+    quantization `"dynamic"` needs other thresholds, which the function measures with
     `recordings` and `people`.
 
     Args:
@@ -143,7 +143,7 @@ def _check(quantization, recordings, people):
     if quantization == "dynamic" and recordings is None:
         raise ValueError(
             Message(
-                "A file with dynamic weights needs thresholds of its own. Pass {recordings} of "
+                "The thresholds of the model do not apply to dynamic weights. Pass {recordings} of "
                 "people who were not used to train the model, and {people}. Or set "
                 '{quantization="float16"}.'
             )

@@ -101,8 +101,8 @@ def _unpadded(graph, name):
         if np.count_nonzero(padding) == np.count_nonzero(padding[-1, 1]):
             name = node.input[0]
     shape = graph.get_shape(name)
-    known = shape is not None and shape[-1] > 0
-    return name, shape[-1] if known else None
+    is_known = shape is not None and shape[-1] > 0
+    return name, shape[-1] if is_known else None
 
 
 def _check_operators(model):

@@ -1,6 +1,6 @@
 """Reads and writes what `keras_dml.edge` needs to know about the model in a .tflite file.
 
-The metadata is inside the file and not on a card beside it, because files of models without a card
+The metadata is inside the file and not on a card, because files of models without a card
 need the same facts, and because a file and its facts cannot be separated. Reading needs only NumPy
 and LiteRT.
 """
