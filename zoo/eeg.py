@@ -70,8 +70,8 @@ def over_folds(everybody, distances):
     Args:
         everybody: `keras_dml.training.People` with all people.
         distances: One function per fold that computes the distances between all recordings of a
-            list. The distances are divided by the `unit` of the people outside of the fold, so that
-            all folds can share one threshold.
+            list. Each function divides its distances by a typical distance between the people
+            outside of the fold, so that all folds can share one threshold.
     """
     return measure.combine_folds(
         [

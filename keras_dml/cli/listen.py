@@ -40,10 +40,10 @@ def run(
 
     The command uses a threshold that `keras-dml calibrate --window SECONDS` sets for a false match
     rate. This rate holds no matter how early the command decides. The false match rate is an
-    average over all groups of people on whom the threshold could have been set. The rate holds for
-    one recording, even if parts of the recording are repeated or reordered. The rate does not hold
-    for the best of several recordings, for a recording that is changed until it is accepted, or for
-    a replayed recording of the person.
+    average over all groups of people on whom the threshold could have been set. Repeating or
+    reordering parts of a recording does not raise the rate. The rate is higher if an imposter tries
+    several recordings, changes a recording until it is accepted, or replays a recording of the
+    person.
 
     If the recording ends before a decision, the claim counts as rejected (see `keras-dml verify`).
 

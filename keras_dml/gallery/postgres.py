@@ -403,8 +403,8 @@ def _halved(vector):
     if not np.isfinite(half).all():
         raise ValueError(
             f"An embedding contains the number {np.abs(vector).max():.3g}, but the index of a "
-            f"server holds numbers up to {np.finfo(np.float16).max:,.0f}. Give the model "
-            "recordings in a larger unit, or keep its people in a gallery file."
+            f"server holds numbers up to {np.finfo(np.float16).max:,.0f}. Use "
+            "recordings in a larger unit, or enroll the people in a gallery file."
         )
     return half
 

@@ -243,11 +243,14 @@ class PrototypicalClassifier(CheckedTraining):
         return self.head_scores(self.embed(x), head)
 
     def head_scores(self, z: Tensor, head: str = "sim") -> Tensor:
-        """Computes logits from embeddings, shape `(batch, classes)`, in the same way as `scores`.
+        """Computes the logits of embeddings in the same way as `scores`.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
             head: Head that computes the scores, `"sim"` or `"dol"`, as in `scores`.
+
+        Returns:
+            Logits, shape `(batch, classes)`.
 
         Raises:
             ValueError: If the head is unknown, or if `head` is `"dol"` and the model has no

@@ -88,8 +88,8 @@ def changes(model, probe, enrolled, which, rng):
 
     Returns:
         Dict with an array of changes, shape `(1 + ELSEWHERE,)`, for each way to remove moments. The
-        keys are the names of the ways. The first change is measured after removing the moments of
-        the explanation.
+        keys are the names of the ways. For the first change, the moments are removed that the
+        explanation names.
     """
     stored = keras_dml.embed(model, enrolled, progress=False)
     score = keras_dml.distance(model, keras_dml.embed(model, [probe]), stored)

@@ -39,7 +39,7 @@ def quantiles():
 
 @pytest.fixture(scope="module")
 def files(quantiles, tmp_path_factory):
-    """Returns the model in a file of whole recordings, and in the file of a stream."""
+    """Exports a model twice: as a file for whole recordings, and as a file for streams."""
     folder = tmp_path_factory.mktemp("stream")
     usual = quality.Usual(CHANNELS, units=("g",) * 3).measured([walk(WINDOW, 2)])
     with pytest.MonkeyPatch.context() as patch:

@@ -80,7 +80,7 @@ def test_streams_of_real_recordings_are_exact_in_float64(name, data_dir):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_files_decide_about_real_walks_as_keras_does(name, tmp_path, data_dir):
-    """Compares a file with Keras in float64, for each window of several walks."""
+    """Compares the embeddings by a file with embeddings by Keras in float64."""
     window, block = SIZES[name]
     model = in_float64(zoo.load(name))
     path = export.stream(name, tmp_path / "stream.tflite", window=window, block=block).path

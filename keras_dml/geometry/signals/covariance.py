@@ -22,9 +22,10 @@ def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample")
       and pyRiemann, the terms with the factor 2 / channels are omitted. For `ledoit_wolf`, r is the
       shrinkage of Ledoit2004. Use shrinkage for short signals.
 
-    If the signals are multiplied by c, the matrix is multiplied by `c^2`, up to rounding. With
-    `trace_normalized`, the matrix does not change. In float32, an entry of the matrix is infinite
-    above 3e38 and 0 below 1e-38. Float32 signals must therefore lie between about 1e-18 and 1e17.
+    If the signals are multiplied by c, the matrix is multiplied by `c^2`, up to rounding. The
+    matrix of `trace_normalized` stays the same if the signals are multiplied. In float32, an entry
+    of the matrix is infinite above 3e38 and 0 below 1e-38. Float32 signals must therefore lie
+    between about 1e-18 and 1e17.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.

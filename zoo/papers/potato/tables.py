@@ -43,9 +43,9 @@ def average(rows: Rows, by: Sequence[str], columns: Sequence[str]) -> Table:
         columns: Names of the figures.
 
     Returns:
-        Table, a dictionary from names to columns. The columns are the keys in `by` and the figures.
-        Each figure also has a column `..._stderr` with its standard error over seeds, or None for a
-        single seed. The groups are in the order of their first rows.
+        Table, a dictionary from names to columns. The columns are the keys in `by` and the names in
+        `columns`. Each name also has a column `..._stderr` with its standard error over seeds,
+        or None for a single seed. The groups are in the order of their first rows.
     """
     groups = {}
     for row in rows:
