@@ -602,7 +602,7 @@ def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
         "_checked_model",
         lambda self, found: found,  # because the model is not in the zoo
     )
-    code, out, _ = command("serve", gallery.path, "--port", "0")
+    code, out, _ = command("serve", gallery.path, "--port", "0", "--engine", "keras")
     assert code == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/ \(Ctrl-C ends it\)\n", out)
     assert len(served) == 1
 
