@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import keras_dml
 from keras_dml import edge, zoo
-from keras_dml.gallery.model import GalleryModel
+from keras_dml.gallery.keras_model import KerasModel
 from keras_dml.zoo import reading
 from zoo import edge_agreement, edge_files, evidence
 
@@ -38,7 +38,7 @@ def test_a_published_file_is_loaded_by_name_and_checked(published):
     recordings = [np.random.default_rng(seed).normal(size=(12 + seed, 3)) for seed in range(4)]
     expected = keras_dml.embed(reference, recordings)
     np.testing.assert_allclose(model.embed(recordings), expected, rtol=1e-4, atol=1e-5)
-    assert model.fingerprint == GalleryModel(reference).fingerprint
+    assert model.fingerprint == KerasModel(reference).fingerprint
     file.write_bytes(file.read_bytes()[:-1] + b"\x01")
     with pytest.raises(ValueError, match=card["edge"]["sha256"]):
         edge.load("tiny")
