@@ -235,7 +235,7 @@ def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
             f"The distance {type(metric).__name__} {failure} for {_degenerate(metric)}. An export "
             "compares the file with Keras on this embedding. Override the method "
             "`degenerate(like)` of the distance. The method must return a valid embedding of the "
-            "shape of `like`. For this embedding, the distance must be finite, and its rounding "
+            "shape of the others. For this embedding, the distance must be finite, and rounding "
             "errors must be largest. For SPD matrices, the method returns the identity matrix."
         )
     return z
