@@ -40,8 +40,9 @@ def load(name: Path) -> Model:
     if not file.is_file():
         raise FileNotFoundError(
             Message(
-                "The file {file} does not exist. Write it with `keras_dml.export.tflite(model, "
-                "path, {quantization=None})`, or give the path of another .tflite file.",
+                "The file {file} does not exist. Write it with "
+                "{keras_dml.export.tflite(model, path, quantization=None)}, or give the path of "
+                "another .tflite file.",
                 file=repr(str(file)),
             )
         )

@@ -212,8 +212,9 @@ def test_a_file_that_does_not_exist_is_named(tmp_path, monkeypatch):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "card.json").write_text("{}")
     for name in ("mine", tmp_path / "mine", tmp_path / "none.tflite", "none.tflite"):
-        with pytest.raises(FileNotFoundError, match=r"(mine.model|none)\.tflite"):
+        with pytest.raises(FileNotFoundError, match=r"(mine.model|none)\.tflite") as caught:
             edge.load(name)
+        assert "`keras_dml.export.tflite(model, path, quantization=None)`" in str(caught.value)
     with pytest.raises(ValueError, match="'minee'.*Did you mean 'mine'"):
         edge.load("minee")
     with pytest.raises(TypeError, match="Received int"):
