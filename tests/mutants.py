@@ -86,10 +86,11 @@ TESTS = {
     "evaluation/test_certificate evaluation/test_promise evaluation/test_tries "
     "evaluation/test_accept_rates",
     "evaluation/attacks": "evaluation/test_robustness evaluation/test_apgd evaluation/test_square",
-    "gallery/_decide": "gallery/test_device",
+    "gallery/_decide": "gallery/test_device edge/test_edge",
     "gallery/boundary": "gallery/test_far_promise gallery/test_listening",
     "gallery/calibration": "gallery/test_gallery gallery/test_card_thresholds",
     "gallery/enrollment": "gallery/test_repeats gallery/test_gallery",
+    "gallery/files": "gallery/test_files cli/test_galleries",
     "gallery/maintenance": "gallery/test_store cli/test_galleries",
     "gallery/keras_model": (
         "gallery/test_gallery gallery/test_mean_template gallery/test_explanations"
@@ -99,6 +100,9 @@ TESTS = {
     "gallery/records": "gallery/test_store gallery/test_recordings gallery/test_gallery "
     "gallery/test_listening",
     "gallery/results": "gallery/test_gallery gallery/test_store gallery/test_closeness",
+    "gallery/server/handlers": "gallery/test_server cli/test_serve",
+    "gallery/server/readers": "gallery/test_server_attacks",
+    "gallery/server/worker": "gallery/test_server_attacks",
     "gallery/sqlite": "gallery/test_sqlite gallery/test_store",
     "gallery/store": "gallery/test_sqlite gallery/test_postgres",
     "gallery/template_files": "gallery/test_exported gallery/test_gallery",

@@ -216,6 +216,15 @@ def test_more_recordings_than_in_calibration_give_a_warning(gallery, people, rec
         gallery.calibrate(recordings, np.repeat(names, 2), 0.05)
 
 
+def test_fewer_recordings_than_in_calibration_give_a_warning(gallery, people, recwarn):
+    gallery.enroll("dora", people("dora", 3))
+    assert calibrated(gallery, people).enrolled == 4
+    assert not [item for item in recwarn if "so few recordings" in str(item.message)]
+    gallery.enroll("emil", people("emil", 2))
+    with pytest.warns(UserWarning, match="2 recordings of 'emil' .* with 4 .* 1 of 5 people"):
+        calibrated(gallery, people)
+
+
 @pytest.mark.slow
 def test_the_rate_within_each_group_is_measured_and_stored(gallery, model, people, place):
     """People of a group resemble each other, so the rate in a group exceeds the overall rate."""

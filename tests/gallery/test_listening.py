@@ -16,6 +16,7 @@ from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
 from keras_dml.gallery import Gallery
 from keras_dml.gallery.boundary import compute_boundary
+from keras_dml.gallery.listening import Listening
 from keras_dml.layers import InputContract, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.gallery.people import CHANNELS, People
@@ -97,6 +98,18 @@ def test_the_size_of_chunks_changes_nothing(model, once, sizes, genuine):
         last = heard(gallery, person, recording, sizes)[-1]
     assert (last.accepted, last.steps) == (whole.accepted, whole.steps)
     np.testing.assert_allclose(last.score, whole.score, rtol=1e-4)
+
+
+def test_a_claim_is_rejected_by_the_mean_score_of_its_windows(gallery, people):
+    """Tests the limit on both sides of the mean score of an imposter's first window."""
+    recording = people("bob", 1, WINDOW)[0]
+    score = gallery.listen("alice").add(recording).score
+    limits, steps = gallery.boundaries[FAR], []
+    for reject_above in (score - 1e-3, score + 1e-3):
+        boundary = dataclasses.replace(limits, spread=0.0, reject_above=reject_above)
+        claim = Listening(gallery, "alice", boundary, lambda: None)
+        steps.append(claim.add(recording).answer)
+    assert score > limits.value and steps == ["rejected", "not yet"]
 
 
 def test_chunks_after_the_decision_are_ignored(gallery, people):

@@ -96,6 +96,16 @@ def test_pages_of_allowed_sites_may_ask(monkeypatch):
     assert "access-control-allow-credentials" not in client.get("/people").headers
 
 
+def test_each_origin_of_a_request_is_checked(monkeypatch):
+    """Tests requests with two headers `Origin`, which no browser sends."""
+    client = TestClient(stub_server.application(monkeypatch, origins=(APP,)), base_url=HERE)
+    evil = "https://evil.example"
+    for first, second, status in ((HERE, HERE, 200), (HERE, evil, 403), (APP, evil, 403)):
+        for pair in ((first, second), (second, first)):
+            answer = client.get("/people", headers=[("Origin", origin) for origin in pair])
+            assert answer.status_code == status
+
+
 @pytest.mark.parametrize("origin", ["*", "app.example.org", f"{APP}/", f"{APP}/x", "null", ""])
 def test_an_origin_is_checked(origin):
     with pytest.raises(ValueError, match="origin"):

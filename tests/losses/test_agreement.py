@@ -103,7 +103,6 @@ def embedded(model, rng):
     return model(rng.normal(size=(8, 12, 3)).astype("float32"), training=True)
 
 
-@pytest.mark.slow
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_a_loss_of_another_distance_than_the_heads_warns(name, rng):

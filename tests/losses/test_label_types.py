@@ -144,3 +144,5 @@ def test_lists_are_taken_and_no_rows_are_refused_in_words(rng, make, width):
 def test_each_row_needs_its_label(rng, make, width):
     with pytest.raises(ValueError, match="must have the same number of rows. Received 2 labels"):
         make()(LABELS[:2], predictions(rng, width))
+    with pytest.raises(ValueError, match=r"class id.*shape \(\)"):
+        make()(np.array(1), predictions(rng, width))

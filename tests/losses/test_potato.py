@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry.spd import potato
 from keras_dml.losses import PotatoRankingLoss
 from keras_dml.losses.potato import query_scores
@@ -183,6 +183,18 @@ def test_a_label_without_a_potato_is_refused():
         PotatoRankingLoss()(labels, scores)
     with pytest.raises(Exception, match="below the number of potatoes.*Received.*2"):
         graph(PotatoRankingLoss(reduction=None))(labels, scores)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="shapes are static on JAX")
+def test_an_unknown_number_of_classes_is_read_from_the_scores(rng):
+    import tensorflow as tf
+
+    labels, scores = np.array([0, 2, 1, 2, 0], "int32"), rng.normal(size=(5, 3)).astype("float32")
+    loss = PotatoRankingLoss(reduction=None)
+    traced = tf.function(loss, [tf.TensorSpec([None], "int32"), tf.TensorSpec([None, None])])
+    np.testing.assert_allclose(traced(labels, scores), numpy(loss(labels, scores)), rtol=1e-6)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="below the number of potatoes"):
+        traced(labels + 1, scores)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,17 @@ def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
     assert len(recordings.read(path).values) == 400
 
 
+def test_a_small_file_may_hold_millions_of_numbers(tmp_path):
+    """Tests a Parquet file of a long recording that compresses well."""
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {name: np.tile(np.arange(100) % 7, 6_000) for name in "xy"}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "walk.parquet")
+    assert (tmp_path / "walk.parquet").stat().st_size < 10**6
+    assert recordings.read(tmp_path / "walk.parquet").values.shape == (600_000, 2)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -103,6 +103,7 @@ def test_files_of_other_programs_are_read_with_a_note(read, text, notes):
         ("x,y\n1,2\n3,4,5\n6,7\n", "line 3 has 3 fields, but line 1 names 2"),
         ("x,y\n1,2\n3\n4,5\n", "line 3 has 1 fields, but line 1 names 2"),
         ("x,y\n1,2\n3,\0\n4,5\n", "line 3 is not text"),
+        ("\n\nx,y\n1,\0\n4,5\n", "line 4 is not text"),
         ("x,,z\n1,2,3\n", "line 1: column 2 has no name"),
         (",x\n0.5,2\n0.25,3\n", "line 1: column 1 has no name"),
         ("x,y,x\n1,2,3\n", "line 1: column 3 has the same name 'x' as another"),

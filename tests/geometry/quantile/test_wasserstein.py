@@ -169,8 +169,10 @@ def of_pairs(x, y, knots):
     return wasserstein.distance(x[:, None], y[None], knots)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n, m", [(2, 1), (5, 7), (17, 8)])
+@pytest.mark.slow_on_jax
+@pytest.mark.parametrize(
+    "n, m", [(5, 7), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((2, 1), (17, 8)))]
+)
 def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, m):
     """Tests ties, equal recordings and constant recordings, with so many terms that several passes
     are needed."""
@@ -298,6 +300,18 @@ def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
         result = traced(*map(ops.convert_to_tensor, (x[:n], x[n:], knots)))
         for item, its in zip(result, expected, strict=True):
             np.testing.assert_allclose(item, its, rtol=1e-9)
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="shapes are static on JAX")
+def test_knots_of_unknown_shape_are_accepted(rng):
+    import tensorflow as tf
+
+    x, knots = random_embeddings(rng, 5)
+    signature = [tf.TensorSpec((None, *x.shape[1:]), "float64")] * 2
+    signature.append(tf.TensorSpec((None,), "float64"))
+    traced = tf.function(lambda *arrays: wasserstein.pairwise(*arrays, 2), signature)
+    expected = wasserstein.pairwise(x[:2], x[2:], knots, 2)
+    np.testing.assert_allclose(traced(x[:2], x[2:], knots), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1, 2])
