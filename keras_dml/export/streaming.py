@@ -43,6 +43,10 @@ REASONS = {
     layers.SilenceRemoval: "it compares each block with the loudest blocks of the whole recording",
     layers.VoiceActivity: "it compares each frame with the mean level of the whole recording",
 }
+BRANCHES = (
+    "its inputs come from branches that look ahead by different numbers of steps, for example from "
+    "kernels of different lengths"
+)
 NO_FORM = "it may depend on the whole recording, and `export.stream` has no streamed form of it"
 
 
@@ -85,11 +89,13 @@ class _Frames:
         first: Index of the first step in the layer's output for the whole recording, a scalar
             tensor. Steps with a negative index precede the recording, and their values are invalid.
         delay: Number of steps by which the output lags behind the input of the stream.
+        stride: Number of input steps of the stream per step.
     """
 
     values: Tensor
     first: Tensor
     delay: int
+    stride: int
 
     def masked(self) -> Tensor:
         """Returns the values, with zeros for the steps that precede the recording."""
@@ -137,7 +143,8 @@ class Stream:
 
     Attributes:
         size: Number of elements of the state.
-        stride: Number of input steps per step of the last layer with a time axis.
+        stride: Number of input steps of which a block must hold a multiple. It is the least
+            common multiple of the numbers of input steps per step of the layers' outputs.
         has_window: Whether the embedding describes the last `window` steps. False if the embedding
             is computed from sums over the whole recording.
 
@@ -188,7 +195,7 @@ class Stream:
             layers.QuantileLayer: self._read_quantiles,
             layers.SequencePooling: self._read_mean,
         }
-        ends = _Frames(ops.zeros((1, 0, self._channels), self._dtype), blocks * self.block, 0)
+        ends = _Frames(ops.zeros((1, 0, self._channels), self._dtype), blocks * self.block, 0, 1)
         return self._run(ends, parts, handlers)
 
     def _add(self, signal, parts):
@@ -201,7 +208,7 @@ class Stream:
             layers.QuantileLayer: self._add_quantiles,
             layers.SequencePooling: self._add_mean,
         }
-        frames = _Frames(ops.convert_to_tensor(signal, self._dtype), blocks * self.block, 0)
+        frames = _Frames(ops.convert_to_tensor(signal, self._dtype), blocks * self.block, 0, 1)
         self._run(frames, parts, handlers)
 
     def _run(self, frames, parts, handlers):
@@ -211,16 +218,18 @@ class Stream:
         def operation(layer) -> Callable[..., Any]:
             handler = next((h for kind, h in handlers.items() if isinstance(layer, kind)), None)
 
-            def call(x, **_):
-                values = x if isinstance(x, (list, tuple)) else [x]
-                if not isinstance(values[0], _Frames):
-                    return None if values[0] is None else layer(x)
+            def call(x, *others, **options):
+                values = keras.tree.flatten([x, *others])
+                frames = [each for each in values if isinstance(each, _Frames)]
+                if not frames:
+                    return None if values[0] is None else layer(x, *others, **options)
                 if handler is not None:
                     return handler(layer, x, parts)
-                if not _is_stepwise(layer) or len({each.delay for each in values}) > 1:
+                if others or not _is_stepwise(layer):
                     raise error(_reason(layer), layer)
-                outputs = layer(_values(x))
-                return _Frames(outputs, values[0].first, values[0].delay)
+                if len({(each.delay, each.stride) for each in frames}) > 1:
+                    raise error(BRANCHES, layer)
+                return dataclasses.replace(frames[0], values=layer(_values(x)))
 
             return call
 
@@ -233,7 +242,7 @@ class Stream:
         carried = parts.take(1, before + after, x.values.shape[-1])
         signal = ops.concatenate([carried, x.masked()], axis=1)
         parts.put(signal[:, x.values.shape[1] :])
-        return _Frames(_valid_convolution(layer, signal), x.first - after, x.delay + after)
+        return self._convolved(layer, x, signal, after)
 
     def _flush_convolution(self, layer, x, parts):
         """Computes the last steps of a convolution, whose kernel reaches beyond the recording."""
@@ -241,7 +250,11 @@ class Stream:
         carried = parts.take(1, before + after, x.values.shape[-1])
         end = ops.zeros((1, after, x.values.shape[-1]), self._dtype)
         signal = ops.concatenate([carried, x.masked(), end], axis=1)
-        return _Frames(_valid_convolution(layer, signal), x.first - after, x.delay + after)
+        return self._convolved(layer, x, signal, after)
+
+    def _convolved(self, layer, x, signal, after):
+        values = _valid_convolution(layer, signal)
+        return _Frames(values, x.first - after, x.delay + after, x.stride)
 
     def _pool(self, layer, x, parts):
         size, steps = layer.pool_size, x.values.shape[1]
@@ -249,20 +262,24 @@ class Stream:
         carried = parts.take(1, rest, x.values.shape[-1])
         signal = ops.concatenate([carried, x.values], axis=1)
         parts.put(signal[:, steps:])
-        return _Frames(layer(signal[:, :steps]), (x.first - rest) / size, (x.delay + rest) // size)
+        return self._pooled(layer, x, layer(signal[:, :steps]), rest)
 
     def _flush_pooling(self, layer, x, parts):
-        size, rest = layer.pool_size, -x.delay % layer.pool_size
+        rest = -x.delay % layer.pool_size
         carried = parts.take(1, rest, x.values.shape[-1])
         signal = ops.concatenate([carried, x.values], axis=1)
-        pooled = layer(signal) if signal.shape[1] else signal
-        return _Frames(pooled, (x.first - rest) / size, (x.delay + rest) // size)
+        return self._pooled(layer, x, layer(signal) if signal.shape[1] else signal, rest)
+
+    def _pooled(self, layer, x, values, rest):
+        size = layer.pool_size
+        first, delay = (x.first - rest) / size, (x.delay + rest) // size
+        return _Frames(values, first, delay, x.stride * size)
 
     # ---- last layers with a time axis ------------------------------------------------------------
 
     def _capacity(self, x):
         """Returns the number of steps in a window, and how many of them the state stores."""
-        steps = self.window // self.stride
+        steps = self.window // x.stride
         return steps, max(steps - x.delay, 0)
 
     def _add_quantiles(self, layer, x, parts):
@@ -277,7 +294,7 @@ class Stream:
         stored = parts.take(1, capacity, x.values.shape[-1])
         features = ops.concatenate([stored, x.values], axis=1)[:, -steps:]
         last = x.first + x.delay  # number of steps of the recording
-        valid = _Frames(features, last - steps, 0).valid()
+        valid = _Frames(features, last - steps, 0, x.stride).valid()
         return layer(features, mask=valid[None])
 
     def _add_correlations(self, layer, x, parts):
@@ -313,17 +330,17 @@ def by_keras(model: keras.Model, recordings: np.ndarray, window: int) -> np.ndar
 
     Args:
         model: Same as in `Stream`.
-        recordings: Recordings of one length, shape `(recordings, time, channels)`.
+        recordings: Recordings of one length, shape `(recordings, time, channels)`. The length is a
+            multiple of the steps that the model averages.
         window: Same as in `Stream`.
 
     Returns:
         Embeddings, shape `(recordings, ...)`.
     """
-    steps = window // _stride(model)
 
     def operation(layer):
         if isinstance(layer, layers.QuantileLayer):
-            return lambda x, **_: layer(x[:, -steps:])
+            return lambda x, **_: layer(x[:, -(window * x.shape[1] // recordings.shape[1]) :])
         return layer
 
     signal = ops.convert_to_tensor(recordings, model.inputs[0].dtype)
@@ -337,8 +354,21 @@ def _graph(model):
 
 
 def _stride(model):
-    pooling = [x for x in model._flatten_layers() if isinstance(x, layers.MaskedAveragePooling1D)]
-    return math.prod(layer.pool_size for layer in pooling)
+    """Returns the least common multiple of the numbers of input steps per step of all layers."""
+    strides = [1]
+
+    def operation(layer):
+        def call(*x, **_):
+            stride = max(each for each in keras.tree.flatten(x) if isinstance(each, int))
+            if isinstance(layer, layers.MaskedAveragePooling1D):
+                stride *= layer.pool_size
+                strides.append(stride)
+            return stride
+
+        return call
+
+    _graph(model)._run_through_graph([1], operation_fn=operation)
+    return math.lcm(*strides)
 
 
 def _context(layer):

@@ -73,7 +73,17 @@ def discriminants():
     return model
 
 
-MODELS = {"convolutions": convolutions, "discriminants": discriminants}
+def branches():
+    """Returns a model in which two branches average groups of two steps each."""
+    signal = keras.Input((None, CHANNELS))
+    parts = [
+        layers.MaskedAveragePooling1D(2)(layers.MaskedConv1D(4, kernel, dilation_rate=rate)(signal))
+        for kernel, rate in ((3, 2), (5, 1))
+    ]
+    return keras.Model(signal, layers.QuantileLayer(4)(keras.layers.Concatenate()(parts)))
+
+
+MODELS = {"branches": branches, "convolutions": convolutions, "discriminants": discriminants}
 
 
 def streamed(stream, signal):
@@ -114,6 +124,16 @@ def test_a_longer_recording_gives_the_quantiles_of_the_last_steps(window):
     np.testing.assert_allclose(by_keras, expected, rtol=1e-12)
 
 
+def test_the_window_of_parallel_branches_counts_each_branch_once():
+    model, signal = in_float64(branches()), recording(60)
+    features = keras.Model(model.inputs[0], model.layers[-1].input)(signal[None])
+    expected = np.asarray(model.layers[-1](features[:, -24 // 2 :]))
+    embedding = streamed(streaming.Stream(model, 24, 2), signal)[-1]
+    np.testing.assert_allclose(embedding, expected[0], rtol=1e-9, atol=1e-9)
+    by_keras = streaming.by_keras(model, signal[None], 24)
+    np.testing.assert_allclose(by_keras, expected, rtol=1e-12)
+
+
 def test_the_state_does_not_grow():
     sizes = {steps: streaming.Stream(convolutions(), steps, 4).size for steps in (40, 80)}
     assert sizes[80] - sizes[40] == 10 * 6  # ten more steps of six filters
@@ -141,6 +161,18 @@ def test_a_layer_that_needs_the_whole_recording_is_named(tmp_path):
             export.stream(model, tmp_path / "model.tflite", window=16, block=8)
         assert refused.value.layer == name and refused.value.reason
     assert not any(tmp_path.iterdir())
+
+
+def test_an_operation_on_several_tensors_is_named():
+    signal = keras.Input((None, CHANNELS))
+    attended = keras.layers.MultiHeadAttention(1, 2, name="attention")(signal, signal)
+    ahead = layers.MaskedConv1D(CHANNELS, 9)(signal)
+    joined = keras.layers.Concatenate(name="joined")([signal, ahead])
+    for features, name in ((attended, "attention"), (joined, "joined")):
+        model = keras.Model(signal, layers.QuantileLayer(2)(features))
+        with pytest.raises(export.StreamError) as refused:
+            streaming.Stream(model, 16, 8)
+        assert refused.value.layer == name
 
 
 def test_models_of_other_kinds_are_refused(tmp_path):
