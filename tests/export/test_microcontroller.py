@@ -168,6 +168,32 @@ def test_the_code_compiles_without_warnings_and_passes_its_test(made, tmp_path):
 
 
 @needs_gcc
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_a_program_in_cpp_can_call_the_functions(made, tmp_path):
+    program = tmp_path / "main.cpp"
+    program.write_text(
+        '#include "kd.h"\n'
+        "int main() { return kd_embed(nullptr, 1, nullptr) == KD_ERROR_NULL ? 0 : 1; }\n"
+    )
+    sources = map(str, sorted(made.path.glob("kd_*.c")))
+    subprocess.run(["gcc", "-std=c99", "-c", *sources], check=True, cwd=tmp_path)
+    objects = map(str, sorted(tmp_path.glob("*.o")))
+    command = ["g++", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{made.path}", str(program)]
+    subprocess.run([*command, *objects, "-o", str(tmp_path / "main")], check=True)
+    subprocess.run([str(tmp_path / "main")], check=True)
+
+
+def test_one_slope_for_all_filters_is_the_slope_of_each_filter():
+    signal = keras.Input((None, 3))
+    x = layers.MaskedConv1D(8, 3)(layers.ChannelNormalization()(signal))
+    prelu = keras.layers.PReLU(shared_axes=[1, 2])
+    x = prelu(keras.layers.BatchNormalization()(x))
+    model = keras.Model(signal, layers.QuantileLayer(KNOTS)(x))
+    prelu.alpha.assign([[0.25]])
+    assert read(model).convolutions[0].slope.tolist() == [0.25] * 8  # C code reads all of them
+
+
+@needs_gcc
 def test_the_self_test_notices_a_wrong_bias(made, tmp_path):
     folder = shutil.copytree(made.path, tmp_path / "copy")
     text = (folder / "kd_tables.c").read_text()
@@ -240,6 +266,13 @@ def test_unsupported_layers_are_named(tmp_path):
         ),
         "ReLU": quantile_model(after=[layers.MaskedConv1D(4, 3), keras.layers.ReLU()]),
     }
+    signal = keras.Input((None, 3))
+    inner = keras.Sequential([keras.Input((None, 3)), layers.MaskedConv1D(3, 3)], name="inner")
+    for name, x in (
+        ("inner", inner(signal)),
+        ("Add ('sum')", keras.layers.Add(name="sum")([signal, layers.MaskedConv1D(3, 3)(signal)])),
+    ):
+        models[name] = keras.Model(signal, layers.QuantileLayer(KNOTS)(x))
     for name, model in models.items():
         with pytest.raises(export.UnsupportedModelError, match=re.escape(name)):
             export.microcontroller(model, tmp_path / "c")

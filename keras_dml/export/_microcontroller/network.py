@@ -121,6 +121,13 @@ class Discriminants:
     limit: float
 
 
+# Layers between the normalization and the quantile functions.
+OF_CONVOLUTIONS = (
+    layers.MaskedConv1D,
+    keras.layers.BatchNormalization,
+    keras.layers.PReLU,
+    layers.MaskedAveragePooling1D,
+)
 SUPPORTED = (
     "A model must normalize recordings by `ChannelNormalization`. Before this layer it may have "
     "`GravityFrame`, or `Rescaling` with tanh. After this layer it must have either convolutions "
@@ -153,14 +160,18 @@ def _quantile_network(model, head, sources):
     if head.flatten or head.p != 1:
         raise _unsupported(f"The layer {_name(head)} has flatten={head.flatten} and p={head.p}.")
     convolutions, block = [], []
-    tensor = _single(sources)
+    tensor = _single(head, sources)
     layer, sources = _source(tensor)
     while not isinstance(layer, layers.ChannelNormalization):
+        if isinstance(layer, (keras.layers.InputLayer, layers.InputContract)):
+            raise _unsupported("The convolutions have no `ChannelNormalization` before them.")
+        if not isinstance(layer, OF_CONVOLUTIONS):
+            raise _unsupported(f"The layer {_name(layer)} is not supported at this place.")
         block.insert(0, layer)
         if isinstance(layer, layers.MaskedConv1D):
             convolutions.insert(0, _convolution(block))
             block = []
-        tensor = _single(sources)
+        tensor = _single(layer, sources)
         layer, sources = _source(tensor)
     if block or not convolutions:
         layer = block[0] if block else head
@@ -189,7 +200,7 @@ def _convolution(block):
     return Convolution(
         kernel=np.asarray(convolution.kernel, np.float64) * factor,
         bias=beta + (bias - mean) * factor,
-        slope=slope[0],
+        slope=np.broadcast_to(slope[0], convolution.filters),  # PReLU may share one slope
         mean=beta,
         deviation=np.abs(gamma),
         pool=pools[0] if pools else 1,
@@ -218,7 +229,7 @@ def _affine(normalization, filters):
 
 
 def _discriminants(model, head, sources):
-    layer, below = _source(_single(sources))
+    layer, below = _source(_single(head, sources))
     parts = [(layer, below)]
     if isinstance(layer, keras.layers.Concatenate):
         parts = [_source(tensor) for tensor in below]
@@ -228,7 +239,7 @@ def _discriminants(model, head, sources):
     if not isinstance(correlation, layers.LaggedCorrelation) or (len(parts) > 1 and not has_means):
         names = ", ".join(_name(layer) for layer, _ in parts)
         raise _unsupported(f"The statistics before the layer {_name(head)} are {names}.")
-    features = [_single(tensors) for _, tensors in parts]
+    features = [_single(*part) for part in parts]
     if any(tensor is not features[0] for tensor in features):
         raise _unsupported("The correlations and the means have different inputs.")
     return Discriminants(
@@ -247,11 +258,11 @@ def _front(model, features):
     normalization, sources = _source(features)
     if not isinstance(normalization, layers.ChannelNormalization):
         raise _unsupported(f"The layer {_name(normalization)} is not supported at this place.")
-    source = _single(sources)
+    source = _single(normalization, sources)
     channels = inputs.from_model(model).shape[1]
     gravity, below = _source(source)
     if isinstance(gravity, layers.GravityFrame):
-        _check_input(_single(below))
+        _check_input(_single(gravity, below))
         scalings = ()
     else:
         gravity, scalings = None, tuple(_scalings(source, channels))
@@ -271,11 +282,11 @@ def _scalings(tensor, channels):
     if isinstance(layer, keras.layers.Concatenate):
         return [scaling for part in below for scaling in _scalings(part, channels)]
     if isinstance(layer, keras.layers.Activation):
-        rescaling, below = _source(_single(below))
+        rescaling, below = _source(_single(layer, below))
         if layer.activation is keras.activations.tanh and isinstance(
             rescaling, keras.layers.Rescaling
         ):
-            _check_input(_single(below))
+            _check_input(_single(rescaling, below))
             scale, offset = (
                 np.broadcast_to(x, channels) for x in (rescaling.scale, rescaling.offset)
             )
@@ -288,7 +299,7 @@ def _check_input(tensor):
     """Raises an error if a tensor is not the input of the model."""
     layer, below = _source(tensor)
     if isinstance(layer, layers.InputContract):
-        layer, _ = _source(_single(below))
+        layer, _ = _source(_single(layer, below))
     if not isinstance(layer, keras.layers.InputLayer):
         raise _unsupported(f"The layer {_name(layer)} is not supported before the normalization.")
 
@@ -299,11 +310,10 @@ def _source(tensor):
     return history.operation, history.operation._inbound_nodes[history.node_index].input_tensors
 
 
-def _single(tensors):
-    """Returns the only tensor of a list."""
+def _single(layer, tensors):
+    """Returns the only input tensor of a layer."""
     if len(tensors) != 1:
-        count = len(tensors) or "no"
-        raise _unsupported(f"The model has {count} inputs where one is expected.")
+        raise _unsupported(f"The layer {_name(layer)} has {len(tensors)} inputs and not one.")
     return tensors[0]
 
 

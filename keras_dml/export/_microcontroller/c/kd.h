@@ -16,6 +16,10 @@
 
 #include "kd_model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Number of embeddings in a gallery. An embedding takes 4 * KD_EMBEDDING bytes. */
 #ifndef KD_CAPACITY
 #define KD_CAPACITY 8
@@ -64,6 +68,10 @@ int kd_remove(kd_gallery *gallery, int32_t person);
 void kd_begin(void);
 int kd_push(const float *step);
 int kd_finish(float *embedding);
+#endif
+
+#ifdef __cplusplus
+}
 #endif
 
 #endif
