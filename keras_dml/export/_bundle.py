@@ -88,10 +88,15 @@ def bundle(
     _check(quantization, recordings, people)
     with staged(folder, _place) as candidate:
         candidate.mkdir()
-        encoder, _ = signatures.parts(model)
+        encoder, classifier = signatures.parts(model)
         kind = inputs.from_model(encoder)
-        if not isinstance(kind, inputs.Signals):
-            raise ValueError("A bundle needs a model that takes recordings (time, channels).")
+        if not isinstance(kind, inputs.Signals) or not kind.has_any_length:
+            raise ValueError(
+                f"The model {encoder.name!r} takes inputs of shape {kind.shape}, but a bundle "
+                "needs a model that takes recordings (time, channels) of any number of time steps. "
+                "Export this model by `keras_dml.export.tflite`."
+            )
+        signatures.own_metric(classifier or encoder)
         exported = tflite(
             model, candidate / MODEL, quantization, recordings, steps=steps, gallery=gallery
         )

@@ -35,7 +35,7 @@ def convert(module, name, metadata):
             function,
             input_signature=function.input_signature,
             opset=OPSET,
-            custom_rewriter=[_keep_selections, _write_dft_as_products],
+            custom_rewriter=[_keep_selections, _write_dft_as_products, _write_erfc_as_erf],
         )
     _check_operators(model)
     del model.opset_import[:]  # tf2onnx also imports domains that no operator needs
@@ -87,6 +87,22 @@ def _write_dft_as_products(graph, nodes):
             graph.remove_node(reader.name)
             graph.make_node("MatMul", product, outputs=[output], dtypes=[dtype], shapes=[shape])
         graph.remove_node(node.name)
+    return graph.get_nodes()
+
+
+def _write_erfc_as_erf(graph, nodes):
+    """Replaces erfc(x), which Keras uses in GELU, by 1 - erf(x), because ONNX has no erfc."""
+    from tf2onnx import utils
+
+    for node in [node for node in nodes if node.type == "Erfc"]:
+        (source,), (output,) = node.input, node.output
+        dtype, shape = graph.get_dtype(output), graph.get_shape(output)
+        graph.remove_node(node.name)
+        erf = graph.make_node("Erf", [source], dtypes=[dtype], shapes=[shape])
+        one = np.ones((), utils.map_onnx_to_numpy_type(dtype))
+        constant = graph.make_const(utils.make_name("one"), one)
+        difference = [constant.output[0], erf.output[0]]
+        graph.make_node("Sub", difference, outputs=[output], dtypes=[dtype], shapes=[shape])
     return graph.get_nodes()
 
 

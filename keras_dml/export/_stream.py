@@ -118,7 +118,7 @@ def stream(
         streamed = streaming.Stream(encoder, window, block)
         if classifier is not None:
             raise streaming.error("it is a classifier, but only encoders can be streamed")
-        metric = signatures.metric_of(encoder)
+        metric = signatures.own_metric(encoder)
         _check_sizes(streamed, signatures.limits(kind))
         module = signatures.for_stream(streamed, kind, metric, gallery)
         trials = _trials(encoder, kind, streamed)

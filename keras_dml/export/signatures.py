@@ -83,6 +83,26 @@ def metric_of(
         ) from None
 
 
+def own_metric(model: keras.Model) -> distances.Distance:
+    """Returns the distance that the last layer of a model defines, for exports that have no
+    argument `distance`.
+
+    Args:
+        model: A `keras.Model`.
+
+    Raises:
+        ValueError: If the last layer defines no distance.
+    """
+    try:
+        return inference.head_distance(model)
+    except ValueError:
+        raise ValueError(
+            f"The last layer of {model.name!r}, {type(model.layers[-1]).__name__} "
+            f"{model.layers[-1].name!r}, does not define a distance. End the model with a layer of "
+            "`keras_dml.layers` that defines a distance, such as `QuantileLayer`."
+        ) from None
+
+
 def for_one(
     encoder: keras.Model,
     metric: distances.Distance,

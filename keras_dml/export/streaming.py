@@ -25,8 +25,18 @@ from keras_dml.geometry.signals import running_correlation
 # Layers that compute each time step from the same step of their inputs.
 STEPWISE = (
     keras.layers.Activation,
+    keras.layers.Add,
+    keras.layers.Average,
+    keras.layers.Dense,
     keras.layers.Dropout,
+    keras.layers.ELU,
+    keras.layers.LeakyReLU,
+    keras.layers.Maximum,
+    keras.layers.Minimum,
+    keras.layers.Multiply,
+    keras.layers.ReLU,
     keras.layers.Rescaling,
+    keras.layers.Subtract,
     layers.ChannelNormalization,
     layers.FixedNormalization,
     layers.InputContract,
@@ -395,8 +405,8 @@ def _valid_convolution(layer, signal):
 def _is_stepwise(layer):
     if isinstance(layer, keras.layers.Concatenate):
         return layer.axis in (-1, 2)
-    if isinstance(layer, keras.layers.BatchNormalization):
-        return layer.axis in (-1, 2)
+    if isinstance(layer, (keras.layers.BatchNormalization, keras.layers.LayerNormalization)):
+        return layer.axis in (-1, 2, [-1], [2])
     if isinstance(layer, keras.layers.PReLU):
         return tuple(layer.shared_axes or ()) == (1,)
     return isinstance(layer, STEPWISE)

@@ -153,6 +153,18 @@ def test_wrong_arguments_are_refused_and_nothing_is_written(model, tmp_path, arg
     assert not any(tmp_path.iterdir())
 
 
+def test_models_without_a_distance_or_of_one_length_are_refused(tmp_path):
+    parts = [layers.MaskedConv1D(4, 3), layers.QuantileLayer(2, flatten=True)]
+    models = {
+        "dense": [keras.Input((None, 3)), *parts, keras.layers.Dense(4, name="dense")],
+        r"\(16, 3\)": [keras.Input((16, 3)), *parts],
+    }
+    for name, stack in models.items():
+        with pytest.raises(ValueError, match=name):
+            export.bundle(keras.Sequential(stack), tmp_path / "watch", steps=16)
+    assert not any(tmp_path.iterdir())
+
+
 def test_another_folder_is_not_replaced(model, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")

@@ -324,6 +324,18 @@ def test_without_the_packages_the_extra_is_named(small, tmp_path, monkeypatch):
 
 
 @needs_onnx
+def test_gelu_is_written_with_erf(tmp_path):
+    x = signal = keras.Input((None, CHANNELS))
+    for kernel in (3, 2):
+        x = layers.MaskedConv1D(4, kernel, activation="gelu")(x)
+    model = keras.Model(signal, layers.QuantileLayer(3)(x))
+    recordings = [sample(steps, CHANNELS, steps) * 3 for steps in (1, 40)]
+    z = np.concatenate([expected(model, recording) for recording in recordings])
+    folder = export.onnx(model, tmp_path / "model").path
+    np.testing.assert_allclose(onnx_files.embed(folder, recordings), z, rtol=1e-4, atol=1e-5)
+
+
+@needs_onnx
 def test_only_folders_of_onnx_files_are_replaced(tmp_path):
     signal = keras.Input((None, CHANNELS))
     model = keras.Model(signal, keras.layers.GlobalAveragePooling1D()(signal))

@@ -83,7 +83,23 @@ def branches():
     return keras.Model(signal, layers.QuantileLayer(4)(keras.layers.Concatenate()(parts)))
 
 
-MODELS = {"branches": branches, "convolutions": convolutions, "discriminants": discriminants}
+def residuals():
+    """Returns a model with layers of Keras that compute each step from the same step."""
+    signal = keras.Input((None, CHANNELS))
+    x = keras.layers.Dense(4, activation="gelu")(signal)
+    x = keras.layers.LayerNormalization(gamma_initializer="random_normal")(x)
+    x = keras.layers.ReLU(negative_slope=0.2)(layers.MaskedConv1D(4, 3)(x))
+    parts = [layers.MaskedConv1D(4, 5)(x), layers.MaskedConv1D(4, 5)(x)]
+    x = keras.layers.Add()(parts)
+    return keras.Model(signal, layers.QuantileLayer(3)(x))
+
+
+MODELS = {
+    "branches": branches,
+    "convolutions": convolutions,
+    "discriminants": discriminants,
+    "residuals": residuals,
+}
 
 
 def streamed(stream, signal):
