@@ -23,6 +23,9 @@ TEMPLATES = pathlib.Path(__file__).with_name("bundle_files")
 SUFFIX = ".in"  # of a template that is not a valid Python file before the values are inserted
 QUANTIZATIONS = (None, "float16", "dynamic")
 FARS = (0.1, 0.05, 0.01, 0.001)
+# Threshold of the examples if the file has no threshold. Some distances, such as the negative
+# cosine, are below 0 for most pairs of people. All five languages read this number as a float.
+REJECTS_ALL = -3e38
 # Largest allowed difference of an output on the device, as a fraction of the largest value. Other
 # processors round differently. A wrong slice or another file gives differences of about 1.
 TOLERANCES = {None: 1e-3, "float16": 1e-3, "dynamic": 1e-1}
@@ -224,9 +227,11 @@ def _write_raw(folder, golden):
 
 def _write_examples(folder, contract, golden):
     """Writes the script of the test and the examples, with the shapes and a threshold."""
-    rows = contract.get("thresholds") or [{"value": 0.0, "far": None}]
-    row = min(rows, key=lambda each: abs((each["far"] or 0.01) - 0.01))
-    far = "unknown: measure a threshold first" if row["far"] is None else f"{100 * row['far']:g} %"
+    rows = contract.get("thresholds") or [{"value": REJECTS_ALL, "far": 0}]
+    row = min(rows, key=lambda each: abs(each["far"] - 0.01))
+    far = f"{100 * row['far']:g} %"
+    if row["value"] == REJECTS_ALL:
+        far += ": everyone is rejected until you measure a threshold"
     _, time, channels = golden["signal"].shape
     values = {
         "TIME": time,

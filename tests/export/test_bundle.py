@@ -136,6 +136,22 @@ def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle):
     assert accepted == (distances <= row["value"]).tolist() and not all(accepted)
 
 
+@pytest.mark.slow
+def test_without_a_threshold_the_examples_accept_nobody(tmp_path):
+    """Tests a model whose distances are negative cosines."""
+    head = layers.QuantileLayer(2, flatten=True)
+    model = keras.Sequential([keras.Input((None, 3)), layers.MaskedConv1D(4, 3), head])
+    folder = export.bundle(model, tmp_path / "watch", steps=STEPS).path
+    for name in EXAMPLES:
+        assert "-3e+38" in (folder / name).read_text(encoding="utf-8")
+    recording = str(np.ones((9, 3)).tolist())
+    program = f"import example as e, numpy as np; x = np.array({recording})\n"
+    program += "print(e.accepts(x, [e.embedding_of(x)]))"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.parametrize(
     "arguments, error",
     [
