@@ -37,6 +37,7 @@ def convert(module, name, metadata):
             opset=OPSET,
             custom_rewriter=[_keep_selections, _write_dft_as_products, _write_erfc_as_erf],
         )
+    _store_constants(model, function.get_concrete_function())
     _check_operators(model)
     del model.opset_import[:]  # tf2onnx also imports domains that no operator needs
     model.opset_import.append(onnx.helper.make_opsetid("", OPSET))
@@ -119,6 +120,25 @@ def _unpadded(graph, name):
     shape = graph.get_shape(name)
     is_known = shape is not None and shape[-1] > 0
     return name, shape[-1] if is_known else None
+
+
+def _store_constants(model, function):
+    """Stores tensors in a model that the layers hold outside of their weights.
+
+    A layer such as `keras.layers.Normalization(mean=..., variance=...)` holds tensors, which
+    TensorFlow passes to the graph as further arguments. tf2onnx stores weights only.
+
+    Args:
+        model: `onnx.ModelProto`, which the function changes.
+        function: Concrete function from which the model was converted.
+    """
+    import onnx
+
+    captured = {inner.name: outer for outer, inner in function.graph.captures}
+    for value in [each for each in model.graph.input if each.name in captured]:
+        array = captured[value.name].numpy()
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, value.name))
+        model.graph.input.remove(value)
 
 
 def _check_operators(model):

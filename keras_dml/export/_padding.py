@@ -1,11 +1,15 @@
 """Checks that padding does not change embeddings, and names the layers that drop masks."""
 
+import re
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._messages import Message
 from keras_dml.export import parity
 from keras_dml.export._quiet import quiet
+
+MOST_CHARACTERS = 400  # of an error of Keras or TensorFlow
 
 
 def check(module, kind, trials, bound):
@@ -28,7 +32,18 @@ def check(module, kind, trials, bound):
     recordings = [np.asarray(x, np.float32) for x in trials.recordings[: trials.typical]]
     with quiet():  # Keras warns of layers that drop masks
         embeddings = [kind.model(recording[None], training=False) for recording in recordings]
-        padded = [_embed(module, kind, recording) for recording in recordings]
+        try:
+            padded = [_embed(module, kind, recording) for recording in recordings]
+        except Exception as error:  # a layer that cannot use the mask raises any error
+            raise parity.ParityError(
+                Message(
+                    "{steps} is {value}, but the model cannot compute padded recordings: {reason} "
+                    "Nothing was written. Leave out {steps}, because a file for any number of "
+                    "steps needs no masks.",
+                    value=module.steps,
+                    reason=reason(error),
+                )
+            ) from error
     expected = np.concatenate([ops.convert_to_numpy(embedding) for embedding in embeddings])
     change = parity.relative_rms(np.concatenate(padded), expected)
     if not change <= bound:
@@ -44,6 +59,13 @@ def check(module, kind, trials, bound):
                 cause=cause(kind.model),
             )
         )
+
+
+def reason(error):
+    """Returns the first lines of an error of Keras or TensorFlow, which name the layer."""
+    text = re.sub(r"\x1b\[\d*m", "", str(error))  # Keras prints bold text
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:2])[:MOST_CHARACTERS].rstrip(".") + "."
 
 
 def cause(model):

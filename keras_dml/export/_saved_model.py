@@ -125,6 +125,14 @@ def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
     on_matrices = _devices.works_on_matrices(encoder)
     bounds = (parity.BOUNDS_ON_MATRICES if on_matrices else parity.BOUNDS)[None]
     try:
+        functions["embed"](trial_inputs.recordings)
+    except tensorflow().errors.InvalidArgumentError as error:
+        raise parity.ParityError(
+            f"TensorFlow cannot run {candidate.name} on recordings of different lengths: "
+            f"{_padding.reason(error.message)} Nothing was written. {_padding.cause(encoder)} Or "
+            "export a TFLite file for any number of steps, which needs no masks."
+        ) from error
+    try:
         return parity.check(candidate, functions, trial_inputs, metric, bounds, classifier)
     except parity.ParityError as error:
         if not _is_padding(functions["embed"], trial_inputs, bounds.embedding):

@@ -165,10 +165,12 @@ def check_embeddings(
     expected = trials.embeddings
     invalid = [i for i, embedding in enumerate(embeddings) if not np.isfinite(embedding).all()]
     if invalid:
+        example = np.asarray(trials.recordings[invalid[0]])
         raise _parity_error(
             file,
             f"{len(invalid)} of {len(expected)} trial recordings have an embedding that holds NaN "
-            "or infinity",
+            "or infinity in the file but not in Keras, for example an array of "
+            f"{'numbers' if example.any() else 'zeros'} of shape {example.shape}",
         )
     try:
         metric.check_same(embeddings, expected)

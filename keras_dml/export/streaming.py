@@ -43,6 +43,7 @@ STEPWISE = (
 )
 # Layers that need the whole recording, and the reasons.
 REASONS = {
+    keras.layers.Masking: "it removes steps that have its mask value",
     layers.CanonicalPose: "it averages directions over the whole recording",
     layers.Covariance: "its matrix has eigenvalues, which the file of a stream does not compute",
     layers.GravityFrame: "it turns each step into the frame of gravity, and gravity is the mean of "

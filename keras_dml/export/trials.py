@@ -58,7 +58,10 @@ def trials(
             model accepts.
 
     Returns:
-        `Trials`.
+        `Trials`. Extreme recordings without a finite embedding are left out.
+
+    Raises:
+        ValueError: If Keras computes NaN or infinity for a typical recording.
     """
     real = list(real or [])[:MAX_REAL]
     kind = inputs.from_model(model)
@@ -66,6 +69,19 @@ def trials(
     recordings = [*real, *generated, *extremes]
     batches = [np.asarray(recording, np.float32)[None] for recording in recordings]
     embeddings = [ops.convert_to_numpy(kind.model(batch, training=False)) for batch in batches]
+    usual = len(real) + len(generated)
+    is_finite = [bool(np.isfinite(embedding).all()) for embedding in embeddings]
+    if not all(is_finite[:usual]):
+        index = is_finite.index(False)
+        raise ValueError(
+            f"Keras computes an embedding of NaN or infinity for {is_finite[:usual].count(False)} "
+            f"of {usual} trial recordings, for example for an array of shape "
+            f"{np.shape(recordings[index])}, so no file can be compared with {model.name!r}. "
+            "Train the model, or correct its weights."
+        )
+    # A layer that masks silence has no embedding of silence.
+    recordings = [x for x, valid in zip(recordings, is_finite, strict=True) if valid]
+    embeddings = [z for z, valid in zip(embeddings, is_finite, strict=True) if valid]
     if only_real:
         typical = len(real)
     elif works_on_matrices(model):  # the covariance of a constant recording is only rounding error

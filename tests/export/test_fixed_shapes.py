@@ -270,6 +270,16 @@ def test_a_layer_that_wrongly_declares_masks_is_refused(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_a_layer_that_cannot_use_the_mask_is_named(tmp_path):
+    signal = keras.Input((None, CHANNELS))
+    x = keras.layers.Softmax(axis=1)(layers.MaskedConv1D(4, 3)(signal))  # over time
+    model = keras.Model(signal, layers.QuantileLayer(3)(x))
+    with pytest.raises(parity.ParityError, match=r"`steps` is 64.*Softmax") as refused:
+        export.tflite(model, tmp_path / "model.tflite", steps=STEPS)
+    assert "\n" not in str(refused.value) and "\x1b" not in str(refused.value)
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["auto", "float16", "dynamic", "int8"])
 def test_every_quantization_ignores_padding(model, tmp_path, quantization):

@@ -324,6 +324,17 @@ def test_without_the_packages_the_extra_is_named(small, tmp_path, monkeypatch):
 
 
 @needs_onnx
+def test_tensors_of_a_layer_that_are_not_weights_are_stored(tmp_path):
+    normalization = keras.layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[4.0, 1.0, 9.0])
+    signal = keras.Input((None, CHANNELS))
+    model = keras.Model(signal, layers.QuantileLayer(3)(normalization(signal)))
+    folder = export.onnx(model, tmp_path / "model").path
+    recording = sample(9, CHANNELS)
+    actual = onnx_files.embed(folder, [recording])
+    np.testing.assert_allclose(actual, expected(model, recording), rtol=1e-5, atol=1e-6)
+
+
+@needs_onnx
 def test_gelu_is_written_with_erf(tmp_path):
     x = signal = keras.Input((None, CHANNELS))
     for kernel in (3, 2):

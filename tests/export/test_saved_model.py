@@ -204,6 +204,14 @@ def test_error_names_layers_that_count_padding(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_layer_that_cannot_use_the_mask_is_refused(tmp_path):
+    model = normalizing("soft", keras.layers.Softmax(axis=1))  # over time
+    with pytest.raises(parity.ParityError, match="different lengths: .*softmax"):
+        export.saved_model(model, tmp_path / "soft")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_error_names_padding_only_if_it_is_the_cause(tmp_path, monkeypatch):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
     tried = export._saved_model.trials(model)
