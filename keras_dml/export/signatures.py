@@ -99,7 +99,7 @@ def own_metric(model: keras.Model) -> distances.Distance:
         raise ValueError(
             f"The last layer of {model.name!r}, {type(model.layers[-1]).__name__} "
             f"{model.layers[-1].name!r}, does not define a distance. End the model with a layer of "
-            "`keras_dml.layers` that defines a distance, such as `QuantileLayer`."
+            "`keras_dml.layers` that defines a distance, such as QuantileLayer."
         ) from None
 
 

@@ -311,6 +311,14 @@ def test_a_library_that_fails_its_test_is_not_written(sums_model, tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
+@needs_gcc
+def test_a_compilation_that_takes_too_long_is_refused(sums_model, tmp_path, monkeypatch):
+    monkeypatch.setattr(compiler, "SECONDS", 1e-3)
+    with pytest.raises(RuntimeError, match="`steps`"):
+        export.microcontroller(sums_model, tmp_path / "c", steps=40)
+    assert not list(tmp_path.iterdir())
+
+
 def test_only_c_libraries_are_replaced(sums_model, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match="not a C library"):

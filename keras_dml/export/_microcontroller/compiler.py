@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tempfile
 
+from keras_dml._messages import Message
 from keras_dml.export import parity
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -29,7 +30,7 @@ def check(folder: pathlib.Path, compiler: str) -> float:
         difference, divided by the RMS of the golden embedding.
 
     Raises:
-        RuntimeError: If the compiler fails.
+        RuntimeError: If the compiler fails, or if it or the self-test takes too long.
         ParityError: If the self-test fails.
     """
     with tempfile.TemporaryDirectory() as build:
@@ -51,4 +52,14 @@ def check(folder: pathlib.Path, compiler: str) -> float:
 
 
 def _run(command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(
+            Message(
+                "{program} took longer than {seconds} seconds, so nothing was written. The golden "
+                "recordings are as long as {steps}. Set a smaller {steps}.",
+                program=command[0],
+                seconds=SECONDS,
+            )
+        ) from None

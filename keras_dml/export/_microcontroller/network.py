@@ -164,7 +164,7 @@ def _quantile_network(model, head, sources):
     layer, sources = _source(tensor)
     while not isinstance(layer, layers.ChannelNormalization):
         if isinstance(layer, (keras.layers.InputLayer, layers.InputContract)):
-            raise _unsupported("The convolutions have no `ChannelNormalization` before them.")
+            raise _unsupported("The convolutions have no layer ChannelNormalization before them.")
         if not isinstance(layer, OF_CONVOLUTIONS):
             raise _unsupported(f"The layer {_name(layer)} is not supported at this place.")
         block.insert(0, layer)
