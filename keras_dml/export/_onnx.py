@@ -75,6 +75,8 @@ def onnx(
     onnx_files.require()
     with staged(path, replaceable_onnx) as candidate:
         encoder, classifier = signatures.parts(model)
+        signatures.check_names(encoder)
+        signatures.check_precision(encoder, ("float16", "float32"))
         kind, card = inputs.from_model(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         device = _devices.device_model(encoder, metric)

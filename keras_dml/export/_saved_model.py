@@ -72,6 +72,7 @@ def saved_model(
     tf = tensorflow()
     with staged(path, replaceable_saved_model) as candidate:
         encoder, classifier = signatures.parts(model)
+        signatures.check_names(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         trial_inputs = trials(encoder)
         kind = inputs.from_model(encoder)

@@ -110,6 +110,8 @@ def stream(
     gallery = gallery if gallery is None else whole("gallery", gallery, 1)
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
+        signatures.check_names(encoder)
+        signatures.check_precision(encoder)
         kind, card = inputs.from_model(encoder), reading.card_of(encoder)
         if not isinstance(kind, inputs.Signals):
             raise streaming.error("it does not take recordings (time, channels)")

@@ -153,6 +153,8 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
+        signatures.check_names(encoder)
+        signatures.check_precision(encoder)
         kind, card = inputs.from_model(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         steps = _checked_steps(steps, kind)

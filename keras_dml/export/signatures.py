@@ -37,6 +37,7 @@ COVARIANCE = "covariance"  # signature that the quality gate of a model needs
 ENCODING = ("embed", "classify")  # signatures that receive inputs of the model
 MOST_TRIED = 2**20  # largest number of time steps tried, about a minute of audio
 SEED = 21
+SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.>-]*")  # names that TensorFlow accepts in graphs
 
 
 def parts(model: keras.Model | Path) -> tuple[Any, ...]:
@@ -81,6 +82,46 @@ def metric_of(
         raise ValueError(
             Message("{error} To pass a distance to an export, set {distance}.", error=error)
         ) from None
+
+
+def check_precision(model: keras.Model, dtypes: Sequence[str] = ("float32",)) -> None:
+    """Checks that all layers of a model compute with floats that a file format supports.
+
+    Args:
+        model: A `keras.Model`.
+        dtypes: Names of the dtypes that the format supports.
+
+    Raises:
+        ValueError: If a layer computes in another dtype. The message names the layer.
+    """
+    for layer in model._flatten_layers():
+        if layer.compute_dtype not in dtypes:
+            raise ValueError(
+                f"The layer {layer.name!r} ({type(layer).__name__}) computes in "
+                f"{layer.compute_dtype}, but the file can compute only in {' or '.join(dtypes)}. "
+                "Build the model with the dtype policy float32 and copy the weights by "
+                "set_weights(model.get_weights()), or export it by "
+                "`keras_dml.export.saved_model`."
+            )
+
+
+def check_names(model: keras.Model) -> None:
+    """Checks that TensorFlow accepts the names of a model and its layers in an exported graph.
+
+    Args:
+        model: A `keras.Model`.
+
+    Raises:
+        ValueError: If a name contains a space or a letter that is not ASCII, for example.
+    """
+    for layer in [model, *model._flatten_layers()]:
+        if not SCOPE.fullmatch(layer.name):
+            raise ValueError(
+                f"{type(layer).__name__} has the name {layer.name!r}, which TensorFlow does not "
+                "accept in an exported file. Names begin with a letter of ASCII or a digit, and "
+                "contain only letters, digits and the characters _ . > -. Build the model with "
+                "other names and copy the weights by set_weights(model.get_weights())."
+            )
 
 
 def own_metric(model: keras.Model) -> distances.Distance:

@@ -1,5 +1,7 @@
 """Tests that exported files return NaN or raise errors for inputs that break the contract."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -222,3 +224,27 @@ def test_fuzzing_neither_crashes_nor_gives_wrong_outcomes(kind, quantization, tm
     assert not device_fuzz.wrong(counts)
     outcomes = {outcomes for _, _, outcomes in counts}
     assert {"nan", "finite", "refused"} <= outcomes
+
+
+def test_layers_that_compute_in_half_or_double_precision_are_named(tmp_path):
+    head = layers.QuantileLayer(2)
+    for dtype in ("float64", "mixed_float16"):
+        convolution = layers.MaskedConv1D(4, 3, name="odd", dtype=dtype)
+        model = keras.Sequential([keras.Input((None, CHANNELS)), convolution, head])
+        with pytest.raises(ValueError, match=f"'odd'.* {dtype.removeprefix('mixed_')},"):
+            export.tflite(model, tmp_path / "model.tflite")
+        with pytest.raises(ValueError, match="'odd'"):
+            export.stream(model, tmp_path / "model.tflite", window=16, block=8)
+    assert not any(tmp_path.iterdir())
+
+
+def test_names_that_tensorflow_refuses_are_named(tmp_path):
+    exports = [export.tflite, export.saved_model]
+    exports.append(functools.partial(export.stream, window=16, block=8))
+    for name in ("größe", "a b", "_x", 'Anns "Gang"'):
+        stack = [layers.MaskedConv1D(4, 3, name=name), layers.QuantileLayer(2)]
+        model = keras.Sequential([keras.Input((None, CHANNELS)), *stack])
+        for write in exports:
+            with pytest.raises(ValueError, match=f"MaskedConv1D has the name {name!r}"):
+                write(model, tmp_path / "model")
+    assert not any(tmp_path.iterdir())
