@@ -196,7 +196,8 @@ def _measured(file, recordings, people):
 def _golden(file, kind, steps, gallery):
     """Returns the arguments and the outputs of both signatures for generated recordings."""
     recordings = [x[:steps] for x in examples(kind, steps)[0]]
-    probe = recordings[-1][: max(signatures.limits(kind).least, steps - 1)]
+    recordings.append(recordings[-1] / 2)  # with few steps, there is only one length
+    probe = recordings[-2][: max(signatures.limits(kind).least, steps - 1)]
     z = litert.embed(file, [probe, *recordings])
     rows = np.resize(np.arange(1, len(z)), gallery)
     arguments = kind.single(probe, steps)

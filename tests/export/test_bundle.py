@@ -137,6 +137,16 @@ def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle):
 
 
 @pytest.mark.slow
+def test_a_bundle_of_one_step_passes_its_test(tmp_path):
+    model = keras.Sequential([keras.Input((None, 3)), layers.QuantileLayer(2)])
+    folder = export.bundle(model, tmp_path / "watch", steps=1, gallery=3).path
+    with np.load(folder / "golden.npz") as golden:
+        assert golden["distance"].any()
+    done = run_check(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_without_a_threshold_the_examples_accept_nobody(tmp_path):
     """Tests a model whose distances are negative cosines."""
     head = layers.QuantileLayer(2, flatten=True)
