@@ -64,7 +64,8 @@ def onnx(
         `Export` with path, size, drift and latency. The latency is measured on one thread.
 
     Raises:
-        ValueError: If `path` is a folder of other files, if the model has no distance or is not
+        ValueError: If a layer has a name that TensorFlow does not accept, or computes in float64.
+            If `path` is a folder of other files, if the model has no distance or is not
             built, or if ONNX has no counterpart for an operator of the model. If the files do not
             agree with Keras, the error is a `parity.ParityError`.
         RuntimeError: If Keras does not run on TensorFlow, or if ONNX Runtime cannot load a file.

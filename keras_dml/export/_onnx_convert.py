@@ -100,8 +100,8 @@ def _write_erfc_as_erf(graph, nodes):
         dtype, shape = graph.get_dtype(output), graph.get_shape(output)
         graph.remove_node(node.name)
         erf = graph.make_node("Erf", [source], dtypes=[dtype], shapes=[shape])
-        one = np.ones((), utils.map_onnx_to_numpy_type(dtype))
-        constant = graph.make_const(utils.make_name("one"), one)
+        unit = np.ones((), utils.map_onnx_to_numpy_type(dtype))
+        constant = graph.make_const(utils.make_name("unit"), unit)
         difference = [constant.output[0], erf.output[0]]
         graph.make_node("Sub", difference, outputs=[output], dtypes=[dtype], shapes=[shape])
     return graph.get_nodes()

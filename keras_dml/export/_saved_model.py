@@ -63,7 +63,8 @@ def saved_model(
         `Export` with path, size, drift and latency. The latency is measured on all threads.
 
     Raises:
-        ValueError: If `path` is a folder that is not a SavedModel, or if the model has no distance
+        ValueError: If a layer has a name that TensorFlow does not accept. If `path` is a folder
+            that is not a SavedModel, or if the model has no distance
             or is not built. If the SavedModel does not agree with Keras, the error is a
             `parity.ParityError`.
         RuntimeError: If Keras does not run on TensorFlow.

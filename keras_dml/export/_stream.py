@@ -88,8 +88,9 @@ def stream(
     Raises:
         StreamError: If a layer of the model needs the whole recording, or if the model does not
             take recordings of any length. The error contains the name of the layer.
-        ValueError: If `window`, `block` or `quantization` has an invalid value, or if the model has
-            no distance. If the file does not agree with Keras, the error is a
+        ValueError: If a layer has a name that TensorFlow does not accept, or computes in another
+            dtype than float32. If `window`, `block` or `quantization` has an invalid value, or if
+            the model has no distance. If the file does not agree with Keras, the error is a
             `parity.ParityError`.
         TypeError: If `window`, `block` or `gallery` is not an integer.
         RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.

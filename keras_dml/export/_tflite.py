@@ -129,12 +129,14 @@ def tflite(
         `Export` with path, size, drift, latency and notes.
 
     Raises:
-        ValueError: If the quantization is unknown, if `"int8"` has no recordings, if a recording
-            does not fit the model, if the model has no distance, if an operator has no builtin
-            counterpart, or if `path` cannot be a regular file. Also if `steps` is given for a model
-            that takes matrices, images or recordings of a fixed length, or if `steps` is below the
-            smallest number of time steps that the model accepts. If the file does not agree with
-            Keras, or if padding changes its embeddings, the error is a `parity.ParityError`.
+        ValueError: If a layer has a name that TensorFlow does not accept, or computes in another
+            dtype than float32. If the quantization is unknown, if `"int8"` has no recordings, if a
+            recording does not fit the model, if the model has no distance, if an operator has no
+            builtin counterpart, or if `path` cannot be a regular file. Also if `steps` is given for
+            a model that takes matrices, images or recordings of a fixed length, or if `steps` is
+            below the smallest number of time steps that the model accepts. If the file does not
+            agree with Keras, or if padding changes its embeddings, the error is a
+            `parity.ParityError`.
         TypeError: If a recording is masked, complex or not an array of numbers, or if `steps` or
             `gallery` is not an integer.
         RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.
