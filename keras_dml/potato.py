@@ -8,10 +8,8 @@ SavedModel.
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 
-from keras_dml import fitted_potato
+from keras_dml import _optional, fitted_potato
 from keras_dml._arrays import real
 from keras_dml._files import staged
 from keras_dml._typing import ArrayLike, Path
@@ -19,6 +17,10 @@ from keras_dml.fitted_potato import FittedPotato
 from keras_dml.geometry.potato_scores import MIN_DISTANCE_FLOAT64, MIN_SAMPLES, Statistics
 from keras_dml.geometry.spd import potato as geometry
 from keras_dml.geometry.weights import normalized
+
+with _optional.explained():
+    from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
+    from sklearn.exceptions import NotFittedError
 
 MAX_ITERATIONS = 100  # each iteration of `fit` drops at least one artifact
 

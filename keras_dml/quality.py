@@ -135,8 +135,12 @@ class Usual:
         flat = np.flatnonzero(is_flat)
         if not flat.size:
             return None
-        names = ", ".join(self.channels[i] for i in flat[:3]) + (" ..." if flat.size > 3 else "")
-        return f"channel {names} is flat: its value is always {x[0, flat[0]]:.4g}"
+        more = " ..." if flat.size > 3 else ""
+        names = ", ".join(self.channels[i] for i in flat[:3]) + more
+        values = ", ".join(f"{x[0, i]:.4g}" for i in flat[:3]) + more
+        if flat.size == 1:
+            return f"channel {names} is flat: its value is always {values}"
+        return f"channels {names} are flat: their values are always {values}"
 
     def _clipped(self, x):
         for name, channel in zip(self.channels, x.T, strict=True):

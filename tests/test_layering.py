@@ -26,6 +26,7 @@ ROWS = [
     ["gallery"],
     ["edge", "training"],
     ["cli"],
+    ["__main__"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
 # All units may import these units, which import no part of the package except `_redirection`.
@@ -35,6 +36,7 @@ LEAVES = {
     "_contents",
     "_files",
     "_messages",
+    "_optional",
     "_percents",
     "_redirection",
     "_typing",

@@ -114,6 +114,14 @@ def test_sensors_may_vary_apart_and_a_channel_alone_of_its_unit_more(
     assert usual_of_units.reason(of_units(seed) * ([acc] * 3 + [gyro] * 3 + [air])) is None
 
 
+def test_each_flat_channel_is_named_with_its_value():
+    still = np.tile([0, 0.5, 9.81], (20, 1))
+    reason = Usual(("x", "y", "z")).reason(still)
+    assert reason == "channels x, y, z are flat: their values are always 0, 0.5, 9.81"
+    more = Usual(tuple("abcd")).reason(np.tile([1.0, 2, 3, 4], (20, 1)))
+    assert more == "channels a, b, c ... are flat: their values are always 1, 2, 3 ..."
+
+
 def test_a_short_recording_is_judged_by_flat_channels_and_gaps_only(usual):
     usual = dataclasses.replace(usual, steps=100)
     weak, short = smooth(scale=0.1), 0.1 * smooth(steps=99)

@@ -22,7 +22,11 @@ try:
         from keras import ops
 except ModuleNotFoundError as error:
     if error.name == "keras":
-        raise ImportError(f"Keras is not installed. {INSTALL}", name=error.name) from error
+        raise ImportError(
+            f"Keras is not installed. {INSTALL} Without Keras, `keras_dml.edge` loads models and "
+            "opens galleries.",
+            name=error.name,
+        ) from error
     # A backend is missing only if the error names exactly its top-level package. If
     # `tensorflow.python` is missing, TensorFlow is installed but broken.
     if error.name not in BACKENDS:

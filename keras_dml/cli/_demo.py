@@ -1,13 +1,15 @@
-"""Runs the demo, which enrolls, verifies and identifies people and exports a model."""
+"""Runs the demo, which enrolls, verifies and identifies people and exports a model.
+
+Without Keras, the demo runs the model by LiteRT and does not export it.
+"""
 
 import json
 import pathlib
 import shlex
 import time
 
-from keras_dml import _files, reports, zoo
-from keras_dml.cli import _console, _galleries, _options
-from keras_dml.gallery import Gallery
+from keras_dml import _files, edge, gallery, reports, zoo
+from keras_dml.cli import _console, _extras, _galleries, _options
 from keras_dml.zoo import catalog
 
 MODEL = "watch_lda"
@@ -38,29 +40,28 @@ def run(out):
     start = time.monotonic()
     card = catalog.card(MODEL)
     with _stage(1, f"load {MODEL}"):
-        model = zoo.load(MODEL)
+        has_keras = _extras.has_keras()
+        model = zoo.load(MODEL) if has_keras else edge.load(MODEL)
     with _stage(2, "copy the recordings"):
         enrolled, new = copy_walks(card, out)
     introduce(MODEL, card)
-    with Gallery(out / GALLERY, MODEL, tries=None) as gallery:  # by name, as commands store it
-        reader = _galleries.Reader(gallery, _options.Reading(resample=True))
+    open_gallery = gallery.Gallery if has_keras else edge.Gallery
+    with open_gallery(out / GALLERY, MODEL, tries=None) as walkers:  # by name, as commands store it
+        reader = _galleries.Reader(walkers, _options.Reading(resample=True))
         with _stage(3, "enroll people", spinner=False):
-            _enroll(gallery, reader, enrolled, out)
+            _enroll(walkers, reader, enrolled, out)
         with _stage(4, "verify and identify", spinner=False):
-            claims, identified = _decide(gallery, reader, new, out)
-        people, threshold = gallery.people(), gallery.deciding
+            claims, identified = _decide(walkers, reader, new, out)
+        people, threshold = walkers.people(), walkers.deciding
     decisions = [decision for _, _, decision in claims]
     counts = _summarize(claims, identified, threshold, card["headline"])
-    with _stage(5, f"draw into {out}"):
-        owners = [owner for _, owner, _ in claims]
-        caption = (
-            f"{len(WALKERS)} people were enrolled with {ENROLLED_WALKS} walks each and compared "
-            f"with {len(identified)} later walks. The threshold was set for a FAR of "
-            f"{100 * threshold.far:g} %. {CHOICE} {SOURCE}"
-        )
-        picture = reports.claims(decisions, owners, caption=caption)
-        files = reports.save(picture, out / PICTURE)
-    device, device_files = _export(model, out)
+    caption = (
+        f"{len(WALKERS)} people were enrolled with {ENROLLED_WALKS} walks each and compared with "
+        f"{len(identified)} later walks. The threshold was set for a FAR of "
+        f"{100 * threshold.far:g} %. {CHOICE} {SOURCE}"
+    )
+    files = _draw(decisions, [owner for _, owner, _ in claims], caption, out)
+    device, device_files = _export(model, out, has_keras)
     figures = {
         **{"model": MODEL, "enrolled": people, "strangers": [STRANGER]},
         **{"threshold": threshold.value, "far": threshold.far, "far_ci95": threshold.far_ci95},
@@ -192,13 +193,30 @@ def _summarize(claims, identified, threshold, headline):
     return counts
 
 
-def _export(model, out):
+def _draw(decisions, owners, caption, out):
+    """Draws the picture. Returns the written files, or no files if Matplotlib is missing."""
+    try:
+        _extras.require_pictures()
+    except ImportError as error:
+        _console.note(f"The picture was not drawn. {_console.escape(error)}")
+        return []
+    with _stage(5, f"draw into {out}"):
+        return reports.save(reports.claims(decisions, owners, caption=caption), out / PICTURE)
+
+
+def _export(model, out, has_keras):
     """Writes the TFLite file.
 
     Returns:
         Tuple of two items: a dictionary that contains the file's size and drift, and a list of
-        paths. If the backend of Keras is not TensorFlow, returns `(None, [])`.
+        paths. If Keras is missing, or if its backend is not TensorFlow, returns `(None, [])`.
     """
+    if not has_keras:
+        _console.note(
+            "The TFLite file was not written. It needs Keras and TensorFlow: "
+            + _console.escape('pip install "keras-dml[cpu]".')
+        )
+        return None, []
     from keras_dml._backend import tensorflow
 
     if not tensorflow.is_backend():

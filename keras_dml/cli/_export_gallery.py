@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 
-from keras_dml.cli import _console, _exports, _options
+from keras_dml.cli import _console, _exports, _extras, _options
 
 SQLITE = b"SQLite format 3\0"  # first bytes of a SQLite file
 
@@ -47,6 +47,7 @@ def write(path, out, quantization, representative, access, *, far, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _galleries
 
+    _extras.require_keras(_exports.SUBJECT)
     out = pathlib.Path(f"{name_of(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
@@ -91,6 +92,7 @@ def write_templates(path, out, access, *, as_json):
         as_json: Whether to print a JSON object.
     """
     from keras_dml.cli import _answers, _galleries
+    from keras_dml.zoo import catalog
 
     out = f"{name_of(path)}_templates.npz" if out is None else out
     with (
@@ -104,9 +106,9 @@ def write_templates(path, out, access, *, as_json):
         counts = {"people": len(people), "recordings": sum(people.values())}
         _console.print_json({"path": out, **counts})
         return
-    _console.echo(
-        _console.escape(f"{out}: {len(people)} people, {sum(people.values())} recordings")
-    )
+    recordings = catalog.counted(sum(people.values()), "recording")
+    enrolled = catalog.counted(len(people), "person", "people")
+    _console.echo(_console.escape(f"{out}: {enrolled}, {recordings}"))
     _console.note(
         "Note: the file contains unencrypted embeddings and names, which are personal data."
     )

@@ -5,7 +5,7 @@ import pathlib
 
 import typer
 
-from keras_dml.cli import _console, _exports, _options
+from keras_dml.cli import _console, _exports, _extras, _options
 
 
 def write(name, out, access, *, far, steps, packages, as_json):
@@ -25,6 +25,7 @@ def write(name, out, access, *, far, steps, packages, as_json):
     is_gallery = _export_gallery.is_gallery(name)
     if not is_gallery and access != _options.Access():
         raise typer.BadParameter(f"--key and --keys need a gallery, but {name} is not a gallery.")
+    _extras.require_keras(_exports.SUBJECT)
     stem = _export_gallery.name_of(name) if is_gallery else pathlib.Path(name).stem
     out = pathlib.Path(f"{stem}_web" if out is None else out)
     with (

@@ -2,6 +2,7 @@
 recordings that calibrate int8 quantization.
 """
 
+SUBJECT = "An export"  # in the error for missing packages
 NAMES = {  # how `keras-dml export` spells arguments of `keras_dml.export` in messages
     "representative": "--representative FILE.npz",
     "quantization": "--quantization",

@@ -2,6 +2,39 @@
 
 import importlib.util
 
+PRINTED = {"jax": "JAX", "tensorflow": "TensorFlow"}
+
+
+def has_keras():
+    """Returns True if Keras and its backend are installed. The function imports both."""
+    try:
+        import keras_dml._backend  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def require_keras(subject, *, on_jax=False):
+    """Checks that Keras and TensorFlow are installed. The function does not import them.
+
+    Args:
+        subject: Subject of the error message, such as `"The export"`.
+        on_jax: If True, JAX is enough.
+
+    Raises:
+        ImportError: If a package is missing. The message contains the command that installs the
+            packages.
+    """
+    backends = ("tensorflow", "jax") if on_jax else ("tensorflow",)
+    is_there = {name: importlib.util.find_spec(name) is not None for name in ("keras", *backends)}
+    if is_there["keras"] and any(is_there[name] for name in backends):
+        return
+    or_jax = ' or "keras-dml[jax]"' if on_jax else ""
+    raise ImportError(
+        f"{subject} needs Keras and {' or '.join(map(PRINTED.get, backends))}: "
+        f'pip install "keras-dml[cpu]"{or_jax}.'
+    )
+
 
 def require_data(subject):
     """Checks that the packages of the extra `data` are installed.

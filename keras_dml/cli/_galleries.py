@@ -1,6 +1,7 @@
 """Opens galleries and reads files of recordings, for the gallery commands."""
 
 import contextlib
+import importlib.util
 import itertools
 import os
 import pathlib
@@ -8,7 +9,7 @@ import pathlib
 from keras_dml import edge, recordings
 from keras_dml import gallery as galleries
 from keras_dml._messages import spelled
-from keras_dml.cli import _console, _models, _options
+from keras_dml.cli import _console, _extras, _models, _options
 from keras_dml.gallery import files as gallery_files
 from keras_dml.gallery.files import Enrolled, enrolled
 from keras_dml.gallery.store import is_url
@@ -59,14 +60,17 @@ def open_gallery(
 
 
 def _opened(path, model, access, engine):
+    subject = "--engine keras"
     if engine is None:
         engine = engine_of(path, model, access)
+        subject = "A gallery on a server" if is_url(path) else "A model without a .tflite file"
     if engine == _options.EngineName.edge:
         if access.keys is not None:
             raise ValueError(
                 "--keys is for galleries on a server, which --engine edge cannot open."
             )
         return edge.Gallery(path, model, key=access.key)
+    _extras.require_keras(subject, on_jax=True)
     return galleries.Gallery(path, model, **vars(access))
 
 
@@ -74,8 +78,9 @@ def engine_of(path, model, access):
     """Returns the name of the library that computes embeddings of a gallery, if the user names no
     library.
 
-    The function chooses `edge`, if the model has a .tflite file, and `keras` for other models. The
-    function always chooses `keras` for galleries on a server.
+    The function chooses `edge` if the model has a .tflite file, and `keras` for other models. The
+    function always chooses `keras` for galleries on a server. If neither LiteRT nor Keras is
+    installed, the function chooses `edge`, so that the error asks for the smaller package.
 
     Args:
         path: Path of the gallery.
@@ -96,8 +101,10 @@ def engine_of_model(model):
         model: Name or path of the model, a `keras_dml.edge.Model`, or a `keras.Model`.
     """
     is_name = isinstance(model, str | os.PathLike)
-    has_file = edge.can_load(model) if is_name else isinstance(model, edge.Model)
-    return _options.EngineName.edge if has_file else _options.EngineName.keras
+    is_edge = edge.can_load(model) if is_name else isinstance(model, edge.Model)
+    if not is_edge:
+        is_edge = not any(map(importlib.util.find_spec, ("ai_edge_litert", "keras")))
+    return _options.EngineName.edge if is_edge else _options.EngineName.keras
 
 
 def load_model(name, engine=None):
@@ -111,6 +118,8 @@ def load_model(name, engine=None):
         from keras_dml.edge.gallery import EdgeModel
 
         return EdgeModel(name)
+    subject = "--engine keras" if engine else "A model without a .tflite file"
+    _extras.require_keras(subject, on_jax=True)
     from keras_dml.gallery.keras_model import KerasModel  # loads Keras
 
     return KerasModel(name)

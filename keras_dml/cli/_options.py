@@ -96,7 +96,7 @@ Engine = Annotated[
         "--engine",
         help="Library that computes embeddings: edge (LiteRT, needs the .tflite file of the model, "
         "starts in a fraction of a second) or keras.",
-        show_default="edge, or keras for models without a .tflite file and for servers",
+        show_default="edge, or keras for models without a .tflite file and galleries on a server",
     ),
 ]
 Channels = Annotated[
@@ -333,7 +333,14 @@ def expand_dataclasses(command):
         return command(**_collect_arguments(signature.parameters.values(), values))
 
     run.__signature__ = signature.replace(parameters=list(_flatten_parameters(signature)))
+    run.__doc__ = _without_line_breaks(inspect.getdoc(command))
     return run
+
+
+def _without_line_breaks(text):
+    """Joins the lines of each paragraph, so that a terminal of any width breaks the lines of a help
+    text. Typer keeps the line breaks of the source code."""
+    return "\n\n".join(" ".join(lines.split("\n")) for lines in text.split("\n\n"))
 
 
 def _flatten_parameters(signature):

@@ -77,11 +77,15 @@ def run(
             autocompletion=_completion.complete_models,
         ),
     ],
-    to: Annotated[Format, typer.Option("--to", help="Format of the file.")],
+    to: Annotated[
+        Format,
+        typer.Option("--to", metavar="FORMAT", help=f"Format of the file: {', '.join(Format)}."),
+    ],
     quantization: Annotated[
         Quantization | None,
         typer.Option(
-            help="Number type of the weights in the TFLite file.",
+            metavar="TYPE",
+            help=f"Number type of the weights in the TFLite file: {', '.join(Quantization)}.",
             show_default="dynamic, or float16 for galleries and if dynamic differs from Keras",
         ),
     ] = None,
@@ -178,7 +182,7 @@ def run(
             "--quantization dynamic needs no such file."
         )
     from keras_dml import _files
-    from keras_dml.cli import _console, _export_gallery
+    from keras_dml.cli import _console, _export_gallery, _extras
 
     if _export_gallery.is_gallery(name):
         if fixed != FixedShapes():
@@ -218,9 +222,10 @@ def run(
     }[to]
     if out is not None:
         check_place(out)
+    model_name = _models.resolve(name)  # unknown models fail before a backend is loaded
+    _extras.require_keras(_exports.SUBJECT)
     if to is Format.onnx:
         onnx_files.require()
-    model_name = _models.resolve(name)  # unknown models fail before a backend is loaded
     if out is None:
         out = str(_default_path(name, to))
         check_place(out)

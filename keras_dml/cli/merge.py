@@ -59,6 +59,7 @@ def run(
     Example: keras-dml merge family.db phone.db
     """
     from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.zoo import catalog
 
     with (
         _console.stoppable("Stopped. Run the command again to finish."),
@@ -83,10 +84,11 @@ def run(
             ):
                 added = opened_gallery.merge(second)
         people = len(opened_gallery.people())
+    enrolled = catalog.counted(people, "person", "people")
     if as_json:
         _console.print_json({"added": added, "people": people})
     elif added:
         _console.print_table(("person", "recordings added"), list(added.items()))
-        _console.echo(f"{people} people enrolled")
+        _console.echo(f"{enrolled} enrolled")
     else:
-        _console.echo(f"No new recordings: {people} people enrolled")
+        _console.echo(f"No new recordings: {enrolled} enrolled")

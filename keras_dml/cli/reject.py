@@ -56,6 +56,7 @@ def run(
         _undo(gallery, person, files, options.access, as_json=as_json)
         return
     from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.zoo import catalog
 
     with _answers.spell_messages():
         needs = {"person": person}
@@ -67,9 +68,8 @@ def run(
     if as_json:
         _console.print_json({"person": person, "marked": len(recordings), "notes": notes})
     else:
-        _console.echo(
-            f"{_console.escape(person)}: {len(recordings)} recordings stored as imposters"
-        )
+        stored = catalog.counted(len(recordings), "recording")
+        _console.echo(f"{_console.escape(person)}: {stored} stored as imposters")
 
 
 def _list(gallery, person, access, *, as_json):
@@ -92,6 +92,7 @@ def _undo(gallery, person, ids, access, *, as_json):
     """Removes stored imposter recordings of a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
+    from keras_dml.zoo import catalog
 
     with _answers.spell_messages():
         galleries.unreject(gallery, person, ids, **vars(access))
@@ -100,5 +101,6 @@ def _undo(gallery, person, ids, access, *, as_json):
     if as_json:
         _console.print_json({"person": person, "undone": ids, "marked": left})
     else:
-        text = f"{person}: {len(ids)} imposter recordings removed, {left} left"
+        removed = catalog.counted(len(ids), "imposter recording")
+        text = f"{person}: {removed} removed, {left} left"
         _console.echo(_console.escape(text))

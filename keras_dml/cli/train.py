@@ -149,12 +149,13 @@ def run(
     """
     from keras_dml import recordings
     from keras_dml._messages import spelled
-    from keras_dml.cli import _answers, _console
+    from keras_dml.cli import _answers, _console, _extras
     from keras_dml.training.own import folders
 
     with _answers.spell_errors(NAMES):  # before a backend is loaded
         folders.check_out(out, replace=replace, resume=resume)
         recordings.folder(folder)
+    _extras.require_keras("Training", on_jax=True)
     from keras_dml import training
 
     stopped = f"Stopped. Run the command again with --resume to continue from {out}."

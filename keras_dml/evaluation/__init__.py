@@ -17,11 +17,19 @@ Three functions compute a threshold for a false accept rate (FAR) that the calle
 Scores are distances, so smaller is closer. Trials with `score <= threshold` are accepted. To
 evaluate a similarity `S`, pass `-S` as the scores.
 
-The package needs NumPy, SciPy and scikit-learn. Keras is loaded only by `robustness`, by the result
-classes of `robustness`, and by functions that are called with a distance name from
-`keras_dml.distances`. Each function or class is imported when it is first used.
+The package needs NumPy and SciPy. Clusters and novelty scores also need scikit-learn. Keras is
+loaded only by `robustness`, by the result classes of `robustness`, and by functions that are called
+with a distance name from `keras_dml.distances`. Each function or class is imported when it is first
+used.
 """
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from keras_dml import _optional
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):
+    with _optional.explained():
+        return _load(name)

@@ -71,6 +71,19 @@ def weighted_curves(weights, genuine, ends):
     return rates
 
 
+def area(far, tar):
+    """Computes the area under error curves by the trapezoidal rule (AUC).
+
+    Args:
+        far: False accept rates, shape `(..., points)`.
+        tar: True accept rates in the shape of `far`.
+
+    Returns:
+        Areas, shape `(...)`.
+    """
+    return np.sum(np.diff(far) * (tar[..., 1:] + tar[..., :-1]) / 2, axis=-1)
+
+
 def crossing(far, tar):
     """Computes the equal error rate by linear interpolation between the points of error curves.
 

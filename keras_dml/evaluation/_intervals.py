@@ -34,7 +34,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
-from keras_dml.evaluation._error_curves import WeightedCurves, crossing, last_point_within
+from keras_dml.evaluation._error_curves import WeightedCurves, area, crossing, last_point_within
 
 DRAWS = 1000
 PERCENTILES = (2.5, 97.5)
@@ -174,7 +174,7 @@ def curve_figures(far, tar, fars):
     Returns:
         Metrics of each curve, shape `(count, 2 + len(fars))`.
     """
-    auc = np.sum(np.diff(far, axis=1) * (tar[:, 1:] + tar[:, :-1]) / 2, axis=1)
+    auc = area(far, tar)
     at_fars = (
         np.take_along_axis(tar, last_point_within(far, limit)[:, None], axis=1)[:, 0]
         for limit in fars

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import auc
 
 from keras_dml._arrays import whole
 from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import PeopleOfTrials, check_trials, person_codes
-from keras_dml.evaluation._error_curves import crossing, crossing_threshold, error_curve
+from keras_dml.evaluation._error_curves import area, crossing, crossing_threshold, error_curve
 from keras_dml.evaluation._intervals import verification_intervals
 from keras_dml.evaluation._thresholds import TarAtFar, min_imposters, tar_at_far
 
@@ -204,7 +203,7 @@ def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
             scores, genuine, people=codes, draws=bootstrap, fars=fars, seed=seed
         )
     return Verification(
-        auc=float(auc(far, tar)),
+        auc=float(area(far, tar)),
         eer=float(rate),
         eer_threshold=float(crossing_threshold(thresholds, far, tar, index)),
         tar_at_far={

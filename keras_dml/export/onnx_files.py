@@ -134,7 +134,7 @@ def require(packages: Iterable[str] = PACKAGES) -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise ImportError(
-            f"ONNX files need {', '.join(missing)}, which is not installed. Install it: "
+            f"ONNX files need packages that are not installed ({', '.join(missing)}): "
             'pip install "keras-dml[onnx]".'
         )
 

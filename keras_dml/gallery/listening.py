@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from keras_dml.gallery.boundary import Boundary
     from keras_dml.gallery.gallery import Gallery
 
-ANSWERS: dict[bool | None, str] = {True: "accepted", False: "rejected", None: "not yet"}
+ANSWERS: dict[bool | None, str] = {True: "accepted", False: "rejected", None: "undecided"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Heard:
 
     @property
     def answer(self) -> str:
-        """The decision: `"accepted"`, `"rejected"` or `"not yet"`."""
+        """The decision: `"accepted"`, `"rejected"` or `"undecided"`."""
         return ANSWERS[self.accepted]
 
     @property
@@ -117,7 +117,7 @@ class Listening:
         ... )
         >>> listening = gallery.listen("alice")
         >>> listening.add(utterance(0.0, 15)).answer, listening.add(utterance(0.0, 15)).answer
-        ('not yet', 'accepted')
+        ('undecided', 'accepted')
         >>> gallery.close(), folder.cleanup()
         (None, None)
     """
@@ -297,7 +297,21 @@ def checked_window(
                 "to the number of steps after which the first decision may be made."
             )
         )
-    return whole("window", window, minimum=1)
+    window = whole("window", window, minimum=1)
+    contract = model_inputs.contract
+    if contract is not None and window < contract.min_steps:
+        raise ValueError(
+            Message(
+                "{window} is {value}, but the model takes recordings of {least} or more.",
+                value=_in_words(window, contract.rate_hz),
+                least=_in_words(contract.min_steps, contract.rate_hz),
+            )
+        )
+    return window
+
+
+def _in_words(steps, rate_hz):
+    return f"{steps} steps" + ("" if rate_hz is None else f" ({steps / rate_hz:.4g} s)")
 
 
 def common_windows(recordings: Recordings, window: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from keras_dml import _percents, evaluation
+from keras_dml.zoo import catalog
 
 if TYPE_CHECKING:
     from keras_dml.gallery.boundary import Boundary
@@ -78,7 +79,8 @@ class Enrollment:
     repeated: dict[int, int | None] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
-        summary = f"{self.person}: {len(self.kept)} recordings enrolled, {self.enrolled} in all"
+        kept = catalog.counted(len(self.kept), "recording")
+        summary = f"{self.person}: {kept} enrolled, {self.enrolled} in all"
         repeats = (
             f"recording {i} is enrolled already"
             if first is None

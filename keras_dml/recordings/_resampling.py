@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from keras_dml import _optional
 from keras_dml._messages import Message
 from keras_dml.recordings import _times
 from keras_dml.recordings._recording import Signal
@@ -154,7 +155,8 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
     count = (len(values) - 1) * up // down + 1
     if ratio == 1 and cutoff == 1:
         return values
-    import scipy.signal  # imported here because the import takes a second
+    with _optional.explained():
+        import scipy.signal  # imported here because the import takes a second
 
     edge = cutoff / max(up, down)  # fraction of the Nyquist frequency of the upsampled signal
     taps, beta = scipy.signal.kaiserord(STOPPED, (1 - PASSED) * edge)
@@ -224,7 +226,8 @@ def _uneven(signal, native_hz, rate_hz):
 def _splined(seconds, values, native_hz, rate_hz):
     """Resamples values by the method that `_uneven` describes. `seconds` are uneven times that
     begin at 0."""
-    import scipy.interpolate
+    with _optional.explained():
+        import scipy.interpolate
 
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
     grid_hz = finer * rate_hz

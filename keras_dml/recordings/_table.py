@@ -43,6 +43,9 @@ STRETCH = 10
 # step. For random times with a uniform distribution, the fraction is 0.35.
 LEAST_EVEN = 0.5
 SORTED = "Rows were sorted by their times."
+# advice in the error for a column that does not exist
+CHANNELS = Message("Set {channels} to some of these columns, in the order of the model's channels.")
+TIME = Message("Set {time} to one of these columns.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,7 +206,7 @@ def _time_columns(table, options, channels):
     """Finds all time columns, and selects one of them. Returns the index of the selected column, or
     None if the table has no time columns. Also returns the indices of all time columns."""
     if options.time is not None:
-        (time,) = indices_of(table.path, table.names, [options.time], table.header)
+        (time,) = indices_of(table.path, table.names, [options.time], table.header, TIME)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
     channels = {*channels}
     named = [i for i in _times.columns(table.names) if i not in channels]
@@ -508,7 +511,11 @@ def distinct(wanted: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def indices_of(
-    path: pathlib.Path, names: Sequence[str], wanted: Sequence[str], where: str
+    path: pathlib.Path,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    where: str,
+    advice: Message = CHANNELS,
 ) -> list[int]:
     """Returns the indices of the requested columns.
 
@@ -518,11 +525,12 @@ def indices_of(
         wanted: Requested names. If no column has exactly the requested name, the function ignores
             upper and lower case and a unit in brackets.
         where: Place of the names in the file, for errors.
+        advice: Last sentence of the error if a requested name matches no column.
 
     Raises:
         ValueError: If a requested name matches no column, or if it matches two columns.
     """
-    indices = [_index_of(path, names, name, where) for name in wanted]
+    indices = [_index_of(path, names, name, where, advice) for name in wanted]
     if len(set(indices)) < len(indices):
         raise ValueError(
             f"{path}, {where}: {', '.join(wanted)} name the same column twice. Name each column "
@@ -604,7 +612,7 @@ def words(name: str) -> set[str]:
     return {word for word in re.split(r"[\W_\d]+", plain.casefold()) if word}
 
 
-def _index_of(path, names, wanted, where):
+def _index_of(path, names, wanted, where, advice):
     """Returns the index of a requested column. The function first searches the exact name. If no
     column has the exact name, the function ignores case and units."""
     for simplified in (str, str.strip, str.casefold, lambda name: split_unit(name)[0].casefold()):
@@ -619,7 +627,14 @@ def _index_of(path, names, wanted, where):
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"{path}, {where}: there is no column {wanted!r}.{hint} The columns are "
-        f"{_bounds.join_first(names)}. Name some of these columns, in the order of the model's "
-        "channels."
+        Message(
+            "{path}, {where}: there is no column {wanted!r}.{hint} The columns are {names}. "
+            "{advice}",
+            path=path,
+            where=where,
+            wanted=wanted,
+            hint=hint,
+            names=_bounds.join_first(names),
+            advice=advice,
+        )
     )

@@ -6,4 +6,11 @@ The modules of this package are imported on first use. The package `reports` doe
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from keras_dml import _optional
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):
+    with _optional.explained():
+        return _load(name)

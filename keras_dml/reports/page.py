@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from keras_dml import _optional
 from keras_dml._files import write_text
 from keras_dml._typing import Path
 
@@ -92,7 +93,8 @@ def write_page(
                 f"The groups of {section.title!r} have {grouped} columns, but the table has "
                 f"{len(section.columns)} columns. Put each column into exactly one group."
             )
-    import jinja2
+    with _optional.explained():
+        import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("keras_dml.reports", "."),

@@ -4,12 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from keras_dml import inference
+from keras_dml import _optional, inference
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Recordings
 from keras_dml.layers import (
@@ -19,6 +15,12 @@ from keras_dml.layers import (
     SequencePooling,
 )
 from keras_dml.training import fronts
+
+with _optional.explained():
+    from sklearn.decomposition import PCA
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.pipeline import Pipeline, make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
 # limits of a batch: largest number of windows, and largest number of values for long audio windows
 BATCH, BATCH_VALUES = 256, 2**21

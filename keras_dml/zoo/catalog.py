@@ -262,9 +262,15 @@ def is_rate(row: dict[str, Any]) -> bool:
     return row["metric"].startswith(RATES)
 
 
-def counted(count: int, word: str) -> str:
-    """Formats a count with its noun, for example as `1 channel` or `6 channels`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def counted(count: int, word: str, plural: str | None = None) -> str:
+    """Formats a count with its noun, for example as `1 channel` or `6 channels`.
+
+    Args:
+        count: Number of things.
+        word: Noun in the singular.
+        plural: Noun in the plural. Default: `word` with an s.
+    """
+    return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"
 
 
 def percent(value: float, stderr: float) -> str:

@@ -1,5 +1,6 @@
 """Tests of `keras-dml export` for models."""
 
+import importlib.util
 import json
 import pathlib
 
@@ -232,7 +233,12 @@ def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, m
 
 
 def test_onnx_without_its_packages_names_the_extra(command, zoo_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_files.importlib.util, "find_spec", lambda name: None)
+    find = importlib.util.find_spec
+
+    def without_onnx(name):
+        return None if name in onnx_files.PACKAGES else find(name)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without_onnx)
     code, _, err = command("export", "gait_qp_wl", "--to", "onnx", "--out", tmp_path / "gait")
     assert code == 2 and "keras-dml[onnx]" in err and not (tmp_path / "gait").exists()
 

@@ -479,7 +479,7 @@ def test_a_marked_recording_is_no_longer_accepted(command, family, walks):
     assert code == 1 and result["denied"]
     assert run_json(command, "people", family)[1] == {"alice": 4, "bob": 4}
     code, out, _ = command(*words)
-    assert (code, out) == (0, "alice: 1 recordings stored as imposters\n")
+    assert (code, out) == (0, "alice: 1 recording stored as imposters\n")
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keras_dml
-from keras_dml import zoo
+from keras_dml import cli, zoo
 from keras_dml.gallery.records import Records
 from keras_dml.zoo import headline
 
@@ -29,6 +29,15 @@ def test_every_command_has_a_page_of_help_with_an_example(command, words):
     code, out, _ = command(*path, "--help")
     assert code == 0
     assert "Example: keras-dml" in out
+
+
+def test_paragraphs_of_help_have_no_line_breaks():
+    """Typer prints the line breaks of a docstring, so that lines are broken twice on a terminal
+    that is narrower than the source code."""
+    texts = [command.callback.__doc__ for command in cli.app.registered_commands]
+    assert len(texts) > 20
+    for text in texts:
+        assert "\n\n" in text and "\n" not in text.replace("\n\n", " "), text
 
 
 def test_help_is_printed_without_a_command(command):

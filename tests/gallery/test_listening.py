@@ -65,7 +65,7 @@ def heard(gallery, person, recording, sizes=(7,)):
 @pytest.mark.slow
 def test_a_genuine_claim_is_accepted_early(gallery, people):
     answers = heard(gallery, "alice", people("alice", 1, 100)[0])
-    assert answers[0].answer == "not yet" and answers[0].score is None
+    assert answers[0].answer == "undecided" and answers[0].score is None
     assert answers[-1].accepted and answers[-1].steps == WINDOW
     assert answers[-1].score <= answers[-1].threshold
     assert str(answers[-1]).startswith("alice accepted after 10 steps: ")

@@ -56,8 +56,13 @@ const unitGroups = (usual) => {
 const flatReason = (recording, usual, isFlat) => {
   const flat = isFlat.flatMap((value, i) => (value ? [i] : []));
   if (!flat.length) return null;
-  const names = flat.slice(0, 3).map((i) => usual.channels[i]);
-  return `channel ${names.join(", ")} is flat: its value is always ${shown(recording[flat[0]][0])}`;
+  const more = flat.length > 3 ? " ..." : "";
+  const first = flat.slice(0, 3);
+  const names = first.map((i) => usual.channels[i]).join(", ") + more;
+  const values = first.map((i) => shown(recording[i][0])).join(", ") + more;
+  return flat.length === 1
+    ? `channel ${names} is flat: its value is always ${values}`
+    : `channels ${names} are flat: their values are always ${values}`;
 };
 
 const constantReason = (recording, usual) =>

@@ -1,0 +1,5 @@
+"""Runs `keras-dml` as `python -m keras_dml`."""
+
+from keras_dml.cli import main
+
+main()
