@@ -20,7 +20,7 @@ SPELLINGS = {  # of the commands that print the messages of a folder
     "training": [train.NAMES],
 }
 IN_PYTHON_ONLY = {  # names in messages that commands do not print, or print as they are
-    "export": {"block", "people", "recordings", "window"},
+    "export": {"block", "model", "people", "recordings", "window"},
     "gallery": {
         *("chunk", "client", "gallery", "name", "options", "other", "people", "recording"),
         *("scores", "sessions", "sources", "start", "tries", "unfit()"),

@@ -11,9 +11,11 @@ from keras_dml import gallery as galleries
 from keras_dml._messages import spelled
 from keras_dml.cli import _console, _extras, _models, _options
 from keras_dml.gallery import files as gallery_files
+from keras_dml.gallery.calibration import choose_threshold, provisional_by_name
 from keras_dml.gallery.files import Enrolled, enrolled
 from keras_dml.gallery.store import is_url
 from keras_dml.progress import track
+from keras_dml.zoo import lookup
 
 
 @contextlib.contextmanager
@@ -50,6 +52,15 @@ def open_gallery(
         recordings.check_file(file)
     model = _models.resolve(model) if isinstance(model, str) else model
     if is_there:
+        if model is None:
+            _check_model_exists(path, access)
+        elif needs and needs.get("decides_by") == "threshold":
+            # `galleries.check` would read the card of the model that the gallery names
+            card_thresholds = provisional_by_name(model)
+            choose_threshold(
+                galleries.thresholds(path, **vars(access)), needs["far"], card_thresholds
+            )
+            needs = needs | {"far": None, "decides_by": None}
         galleries.check(path, **vars(access), **(needs or {}))
     elif model is None:
         _refuse_without_model(path)
@@ -131,6 +142,21 @@ def check_exists(path):
         raise FileNotFoundError(
             f"The gallery {path!r} does not exist. Create it: keras-dml enroll {path} PERSON FILES "
             "--model MODEL."
+        )
+
+
+def _check_model_exists(path, access):
+    """Raises `FileNotFoundError` if the gallery in a file names the path of a model that was moved
+    or removed."""
+    if is_url(path):
+        return
+    model = galleries.info(path, **vars(access)).model
+    if model is None or not lookup.is_path(model):
+        return
+    if not pathlib.Path(model).exists() and not edge.can_load(model):
+        raise FileNotFoundError(
+            f"The people of {path} were enrolled with the model {model!r}, which does not exist. "
+            "If the model was moved, name its new path with --model."
         )
 
 

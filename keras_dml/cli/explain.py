@@ -34,9 +34,9 @@ def run(
 ) -> None:
     """Explain how much each part and channel of a recording adds to its distance to a person.
 
-    For quantile embeddings and covariances, the distance is a sum over parts and channels. For all
-    other models, the command leaves out one part or one channel at a time and computes the distance
-    again.
+    The command leaves out one part or one channel at a time and computes the distance again. With
+    --engine keras, the distance of quantile embeddings and of covariances is instead divided into a
+    sum over parts and channels.
 
     An explanation reveals as much as the enrolled embedding, so it is personal data.
 

@@ -107,7 +107,8 @@ def file_of(name: Path) -> pathlib.Path:
     card = _card(folder)
     if "edge" in card and path in (folder, folder / card.get("model", {}).get("file", "")):
         return folder / card["edge"]["file"]
-    return path / FILE if path.is_dir() else path.with_suffix(lookup.EDGE_SUFFIX)
+    is_keras_file = path.suffix == lookup.SUFFIX and not path.is_dir()
+    return path.with_suffix(lookup.EDGE_SUFFIX) if is_keras_file else path / FILE
 
 
 def _require_litert():

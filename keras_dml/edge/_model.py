@@ -1,6 +1,7 @@
 """Runs a model in a .tflite file."""
 
 import os
+import threading
 import warnings
 from typing import Any
 
@@ -25,7 +26,8 @@ KINDS = {"signal": inputs.Signals, "matrix": inputs.Matrices, "image": inputs.Im
 class Model:
     """Model in a .tflite file, which LiteRT runs on one thread. `keras_dml.edge.load` returns it.
 
-    A model is not safe for use by several threads at the same time, because LiteRT is not.
+    Several threads may use a model at the same time. LiteRT cannot run a file in two threads at
+    once, so one thread waits for the other. Load the model again in each thread to run in parallel.
 
     Args:
         blob: Bytes of a .tflite file that `keras_dml.export.tflite` wrote.
@@ -52,6 +54,7 @@ class Model:
 
     def __init__(self, blob: bytes, name: str, card: dict[str, Any] | None = None):
         about = edge_metadata.read(blob, name)
+        self._blob, self._lock = blob, threading.Lock()
         try:
             self._interpreter = _interpreter(blob)
             runners = self._interpreter.get_signature_list()
@@ -66,6 +69,8 @@ class Model:
                 f"{name} has no signature `{self._signature}`. Its signatures are "
                 f"{', '.join(sorted(runners))}. Read it with `keras_dml.edge.{function}`."
             )
+        # number of rows that `distance` compares in one call, or None for any number
+        self._gallery_rows: int | None = _sizes(self._runners["distance"], "gallery")[0]
         is_same_embedding = _shape(self._runners["distance"], "embedding") == about.embedding
         if not is_same_embedding and about.distance != AFFINE_INVARIANT:
             raise ValueError(
@@ -150,7 +155,7 @@ class Model:
             for row, embedding in zip(result, x.astype(np.float64), strict=True):
                 row[:] = potato_scores.distances(embedding, y.astype(np.float64))
             return result
-        (fixed, *_) = _sizes(self._runners["distance"], "gallery")
+        fixed = self._gallery_rows
         rows = fixed or max(1, BLOCK_BYTES // max(1, y[:1].nbytes))
         for start in range(0, len(y), rows):
             block = y[start : start + rows]
@@ -158,7 +163,7 @@ class Model:
             if fixed is not None:  # a row of zeros would not be a quantile function
                 block = np.concatenate([block, np.repeat(block[:1], fixed - count, axis=0)])
             for row, embedding in zip(result, x, strict=True):
-                output = self._runners["distance"](embedding=embedding[None], gallery=block)
+                output = self._call("distance", embedding=embedding[None], gallery=block)
                 row[start : start + rows] = output["distance"][:count]
         return result
 
@@ -180,6 +185,15 @@ class Model:
             self.inputs.read(recordings)
         return {} if self.gate is None else self.gate.refused(recordings)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns what `pickle` and `copy` need, because LiteRT cannot copy an interpreter."""
+        return type(self), (self._blob, self.name, self.card)
+
+    def _call(self, signature, **arguments):
+        """Runs a signature. Two threads that run it at the same time would end the process."""
+        with self._lock:
+            return self._runners[signature](**arguments)
+
     def _kind(self, about):
         """Returns an object that checks inputs in the same way as for the Keras model."""
         runner = self._runners[self._signature]
@@ -197,7 +211,7 @@ class Model:
         """Returns the outputs of a signature for inputs of the model, shape `(inputs, ...)`."""
         outputs = []
         for array in arrays:
-            (output,) = self._runners[signature](**self.inputs.single(array, self._steps)).values()
+            (output,) = self._call(signature, **self.inputs.single(array, self._steps)).values()
             outputs.append(output)
         return np.concatenate(outputs)
 

@@ -1,5 +1,7 @@
 """Runs a model in a .tflite file that receives a recording in blocks."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml import _messages
@@ -40,6 +42,9 @@ class StreamModel(Model):
         _, self.block, self._channels = _sizes(self._runners["step"], "signal")
         (self._size,) = _sizes(self._runners["step"], "state")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._blob, self.name)
+
     def new_state(self) -> np.ndarray:
         """Returns the state at the start of a recording, a float32 vector of zeros."""
         return np.zeros(self._size, np.float32)
@@ -62,7 +67,7 @@ class StreamModel(Model):
         _check_shape("block", block, (self.block, self._channels))
         state = real("`state`", state, np.float32)
         _check_shape("state", state, (self._size,))
-        return self._runners["step"](signal=block[None], state=state)["state"]
+        return self._call("step", signal=block[None], state=state)["state"]
 
     def read(self, state: np.ndarray) -> np.ndarray:
         """Computes the embedding of the recording so far.
@@ -80,7 +85,7 @@ class StreamModel(Model):
         """
         state = real("`state`", state, np.float32)
         _check_shape("state", state, (self._size,))
-        return self._runners["read"](state=state)["embedding"][0]
+        return self._call("read", state=state)["embedding"][0]
 
     def _run(self, signature, arrays):
         for i, array in enumerate(arrays):

@@ -29,10 +29,18 @@ class Gallery(galleries.Gallery):
     rounding errors of float32 are. The class needs NumPy and LiteRT. `calibrate` also needs SciPy,
     and encrypted galleries also need `cryptography`.
 
-    Two things differ from `keras_dml.Gallery`. `explain` explains all distances by occlusion (see
-    `keras_dml.explain`), because a .tflite file does not return the activations that other
-    explanations need. Galleries on a PostgreSQL server need `keras_dml.Gallery`, because the
-    conversion of embeddings to vectors of an index needs Keras.
+    These things differ from `keras_dml.Gallery`:
+
+    - `explain` explains all distances by occlusion (see `keras_dml.explain`), because a .tflite
+      file does not return the activations that other explanations need.
+    - Galleries on a PostgreSQL server need `keras_dml.Gallery`, because the conversion of
+      embeddings to vectors of an index needs Keras. `export_tflite` and `export_web` also need
+      `keras_dml.Gallery`, because they convert the Keras model. `mean_template` loads Keras.
+    - The two classes compute different ids for the same recording, because an id is a digest of
+      the embedding and the rounding errors differ. The id of a stored recording is valid in both.
+    - A model has a card only if the card names the .tflite file in its entry `edge`. For example,
+      the card of a model does not name the float16 file that `keras_dml.export.tflite` writes, and
+      the thresholds of the card are then not used.
 
     Args:
         path: Path of the gallery's file. A file that does not exist is created and is readable only

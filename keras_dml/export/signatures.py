@@ -52,6 +52,7 @@ def parts(model: keras.Model | Path) -> tuple[Any, ...]:
         `(encoder, classifier)`. The classifier is None if the model is only an encoder.
 
     Raises:
+        TypeError: If `model` is neither a `keras.Model` nor a name or path.
         ValueError: If the model is not built, if its input has another shape, or if the size of its
             embeddings is unknown.
     """
@@ -324,6 +325,14 @@ def _remove_gradient_names(folder):
 
 
 def _encoder(model):
+    if not isinstance(model, keras.Model):
+        raise TypeError(
+            Message(
+                "{model} must be a keras.Model, or the name or path of a saved model. Received "
+                "{type}.",
+                type=type(model).__name__,
+            )
+        )
     tensors = getattr(model, "inputs", None) or []
     shape = tuple(tensors[0].shape[1:]) if len(tensors) == 1 else ()
     required_sizes = {2: shape[1:], 3: shape}.get(len(shape), (None,))

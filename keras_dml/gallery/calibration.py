@@ -419,12 +419,17 @@ def provisional_by_name(model: str | None) -> dict[float, Threshold]:
     """
     if model is None:
         return {}
-    if lookup.is_path(model) and pathlib.Path(model).is_file():
-        model = pathlib.Path(model).parent
+    file = pathlib.Path(model) if lookup.is_path(model) else None
+    if file is not None and file.is_file():
+        model = file.parent
     try:
-        return provisional(catalog.card(model))
+        card = catalog.card(model)
     except (OSError, ValueError):  # the model has no card, or does not exist any more
         return {}
+    if file is not None and file.suffix == lookup.EDGE_SUFFIX:
+        # The thresholds hold for the file that the card names, not for a file with other weights.
+        return provisional(card) if card.get("edge", {}).get("file") == file.name else {}
+    return provisional(card)
 
 
 class Moved(NamedTuple):

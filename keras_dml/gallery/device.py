@@ -16,6 +16,7 @@ from keras_dml._messages import Message
 from keras_dml._typing import Path, Recordings
 from keras_dml.export import litert, parity, trials
 from keras_dml.gallery.gallery import Gallery
+from keras_dml.gallery.keras_model import keras_model_of
 from keras_dml.gallery.results import limit_in_words
 
 MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
@@ -107,7 +108,7 @@ def export_tflite(
         The exported `DeviceGallery`.
 
     Raises:
-        TypeError: If `gallery` is not a `Gallery`.
+        TypeError: If `gallery` is not a `Gallery`, or is a `keras_dml.edge.Gallery`.
         ValueError: If nobody is enrolled, if no threshold was calibrated, or if a device cannot
             compute the distance for which the threshold was set. The error is also raised if the
             files give different scores than the gallery, or if `folder` exists and this function
@@ -123,6 +124,7 @@ def export_tflite(
                 type=type(gallery).__name__,
             )
         )
+    keras_model_of(gallery)
     litert.require()
     if not gallery.thresholds:
         raise ValueError(

@@ -922,8 +922,9 @@ class Gallery:
         """Returns the ids of a person's enrolled recordings, in the order of enrollment.
 
         An id is a digest of the embedding. The embedding cannot be computed from the id. The same
-        recording has the same id in all galleries of a model. Anyone who has a recording can
-        therefore compute its id and find out whether the recording is enrolled.
+        recording has the same id in all galleries of a model, if the same library (Keras or LiteRT)
+        computes the embeddings. Anyone who has a recording can therefore compute its id and find
+        out whether the recording is enrolled.
 
         Args:
             person: Name of an enrolled person.

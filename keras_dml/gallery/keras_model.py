@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_dml import inference, inputs, quality
 from keras_dml._backend import keras
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.gallery.index import Index
 from keras_dml.gallery.model import GalleryModel
@@ -18,6 +19,7 @@ from keras_dml.zoo import lookup, reading
 if TYPE_CHECKING:
     from keras_dml.distances import Distance
     from keras_dml.explanations import Explanation
+    from keras_dml.gallery.gallery import Gallery
 
 
 class KerasModel(GalleryModel):
@@ -73,3 +75,23 @@ class KerasModel(GalleryModel):
 
     def lower_bounds(self, stored: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         return self.distance.lower_bounds(stored)
+
+
+def keras_model_of(gallery: Gallery) -> KerasModel:
+    """Returns the model of a gallery, for exports, which convert the Keras model.
+
+    Args:
+        gallery: An open gallery.
+
+    Raises:
+        TypeError: If the gallery decides with a .tflite file.
+    """
+    if not isinstance(gallery._model, KerasModel):
+        raise TypeError(
+            Message(
+                "The gallery {path} is open with a .tflite file, but an export needs the Keras "
+                "model. Open the gallery by `keras_dml.Gallery`, and export it again.",
+                path=gallery.path,
+            )
+        )
+    return gallery._model

@@ -20,7 +20,7 @@ from keras_dml.export import edge_metadata, litert, parity, trials
 from keras_dml.gallery import litert_js
 from keras_dml.gallery.calibration import choose_threshold, provisional
 from keras_dml.gallery.gallery import Gallery
-from keras_dml.gallery.keras_model import KerasModel
+from keras_dml.gallery.keras_model import KerasModel, keras_model_of
 from keras_dml.gallery.results import Threshold
 from keras_dml.gallery.server import sensors
 
@@ -105,6 +105,8 @@ def export_web(
 
     Raises:
         FileNotFoundError: If npm is not installed, or if `packages` does not contain LiteRT.js.
+        TypeError: If a source is neither a gallery, a model nor a name, or if a gallery is a
+            `keras_dml.edge.Gallery`.
         ValueError: If a model does not take recordings, if its embeddings are SPD matrices, if
             there is no threshold for `far`, if two sources have the same name, or if `folder`
             exists and this function did not write it. See also `keras_dml.export.tflite`.
@@ -172,7 +174,7 @@ class _Source:
     def __init__(self, source, far, steps):
         is_gallery = isinstance(source, Gallery)
         self._gallery = source if is_gallery else None
-        self._model = source._model if is_gallery else KerasModel(source)
+        self._model = keras_model_of(source) if is_gallery else KerasModel(source)
         self._contract = self._model.inputs.contract
         name = pathlib.Path(self._model.name)
         self._name = name.parent.name if name.suffix == ".keras" else name.name

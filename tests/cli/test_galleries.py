@@ -634,6 +634,23 @@ def test_only_a_few_equal_reasons_are_printed(command, model, walks, tmp_path):
     assert code == 1 and out.count("there is no column 'x'") == 10 and "more files" not in out
 
 
+def test_a_model_that_was_moved_is_named_and_used_from_its_new_path(
+    command, zoo_folder, walks, tmp_path
+):
+    db, old, new = tmp_path / "family.db", tmp_path / "watch", tmp_path / "moved"
+    shutil.copytree(zoo_folder / "watch_lda", old)
+    file = walks.file("alice", header="t,x (m/s^2),y (m/s^2),z (m/s^2)")
+    assert command("enroll", db, "alice", file, "--model", old)[0] == 0
+    shutil.move(old, new)
+    verify = ("verify", db, "alice", file)
+    for words in (verify, ("identify", db, file), ("enroll", db, "bob", file)):
+        error = " ".join(run_failing(command, *words).split())
+        assert f"'{old}', which does not exist" in error and "--model" in error
+    code, out, _ = command(*verify, "--model", new)
+    assert code == 0 and "provisional" in out
+    assert "0.5" in run_failing(command, *verify, "--model", new, "--far", "0.5")
+
+
 @pytest.mark.slow
 def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, walks, tmp_path):
     db, file = tmp_path / "family.db", walks.file("alice", header="t,other,y (g),z (g)")

@@ -1,13 +1,17 @@
 """Tests that models in .tflite files accept, reject and compare recordings as Keras models do, and
 that they need only NumPy and LiteRT."""
 
+import concurrent.futures
+import copy
 import dataclasses
 import json
 import pathlib
+import pickle
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -114,6 +118,58 @@ def test_a_file_names_its_model(model, keras_model):
     assert model.contract == inputs.from_model(keras_model).contract
 
 
+class Alone:
+    """Runner of a signature that fails if two threads call it at the same time.
+
+    LiteRT would end the process instead.
+    """
+
+    def __init__(self, runner):
+        self._runner, self._is_busy = runner, False
+
+    def __call__(self, **arguments):
+        assert not self._is_busy
+        self._is_busy = True
+        time.sleep(1e-3)
+        result = self._runner(**arguments)
+        self._is_busy = False
+        return result
+
+
+def test_threads_take_turns(model, monkeypatch):
+    z = model.embed(WALKS)
+    expected = model.distance(z, z)
+    for name in ("embed", "distance"):
+        monkeypatch.setitem(model._runners, name, Alone(model._runners[name]))
+
+    def compare(_):
+        embedded = model.embed(WALKS)
+        return model.distance(embedded, embedded)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        for actual in threads.map(compare, range(8)):
+            np.testing.assert_array_equal(actual, expected)
+
+
+def test_a_model_is_copied(model):
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
+        assert other is not model and (other.name, other.card) == (model.name, model.card)
+        np.testing.assert_array_equal(other.embed(WALKS), model.embed(WALKS))
+
+
+def test_keras_refuses_a_loaded_file(model, tmp_path):
+    functions = [
+        lambda: export.tflite(model, tmp_path / "a.tflite"),
+        lambda: export.saved_model(model, tmp_path / "a"),
+        lambda: keras_dml.embed(model, WALKS),
+        lambda: KerasModel(model),
+    ]
+    for function in functions:
+        with pytest.raises(TypeError, match="`model` must be a keras.Model.*Received Model"):
+            function()
+    assert not list(tmp_path.iterdir())
+
+
 def test_it_imports_only_what_a_device_has(model, tmp_path):
     np.savez(tmp_path / "walks.npz", *WALKS)
     command = [sys.executable, "-c", USES, model.name, str(tmp_path / "walks.npz")]
@@ -215,6 +271,9 @@ def test_a_file_that_does_not_exist_is_named(tmp_path, monkeypatch):
         with pytest.raises(FileNotFoundError, match=r"(mine.model|none)\.tflite") as caught:
             edge.load(name)
         assert "`keras_dml.export.tflite(model, path, quantization=None)`" in str(caught.value)
+    for name in (tmp_path / "moved", tmp_path / "model.v1"):  # a folder that was moved
+        with pytest.raises(FileNotFoundError, match=re.escape(f"{name}/model.tflite")):
+            edge.load(name)
     with pytest.raises(ValueError, match="'minee'.*Did you mean 'mine'"):
         edge.load("minee")
     with pytest.raises(TypeError, match="Received int"):

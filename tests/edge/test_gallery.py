@@ -1,5 +1,6 @@
 """Tests that a gallery with a .tflite file makes the same decisions as a gallery with Keras."""
 
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -10,7 +11,9 @@ import pytest
 
 import keras_dml
 from keras_dml import edge, export, layers, quality
+from keras_dml import gallery as galleries
 from keras_dml._backend import keras
+from keras_dml.gallery import litert_js
 from tests.edge.test_edge import NEEDS
 
 CHANNELS = ("x", "y", "z")
@@ -159,6 +162,27 @@ def test_an_explanation_names_moments_and_channels(both):
     )
     assert max(explanation.channels, key=explanation.channels.get) == "y"
     assert max(explanation.moments, key=lambda moment: moment.part).start >= 40
+
+
+def test_an_export_of_a_gallery_needs_the_keras_model(both, tmp_path, monkeypatch):
+    monkeypatch.setattr(litert_js, "check", lambda packages: None)  # npm may be missing
+    _, gallery = both
+    for function in (galleries.export_tflite, galleries.export_web):
+        with pytest.raises(TypeError, match=r"keras_dml\.Gallery") as caught:
+            function(gallery, tmp_path / "out")
+        assert str(gallery.path) in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_threads_decide_at_the_same_time(both):
+    _, gallery = both
+    expected = [gallery.verify(name, PROBES[name], threshold=1.0) for name in PEOPLE]
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        for _ in range(3):
+            actual = threads.map(
+                lambda name: gallery.verify(name, PROBES[name], threshold=1.0), PEOPLE
+            )
+            assert list(actual) == expected
 
 
 def test_a_server_needs_keras():

@@ -1,6 +1,7 @@
 """Tests that windows of a recording in chunks have the embeddings of the windows, with files of
 whole recordings and with files of streams."""
 
+import copy
 import pathlib
 
 import numpy as np
@@ -199,3 +200,9 @@ def test_sums_begin_again_at_each_window(tmp_path):
         expected = keras_dml.embed(keras_model, [window.signal for window in windows])
         actual = np.stack([window.embedding for window in windows])
         np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
+
+
+def test_a_model_that_streams_is_copied(stream_model):
+    other, recording = copy.deepcopy(stream_model), WALK[:WINDOW]
+    assert (other.block, other.window) == (stream_model.block, stream_model.window)
+    np.testing.assert_array_equal(other.embed([recording]), stream_model.embed([recording]))

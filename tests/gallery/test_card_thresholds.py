@@ -1,9 +1,11 @@
 """Tests that galleries use thresholds of the model card and adapt them to few people."""
 
+import shutil
+
 import numpy as np
 import pytest
 
-from keras_dml import zoo
+from keras_dml import edge, zoo
 from keras_dml.gallery import Gallery, calibration, check, info
 from keras_dml.gallery.calibration import calibrated
 from keras_dml.gallery.results import MOVED
@@ -167,7 +169,17 @@ def test_a_model_that_is_gone_has_no_thresholds():
         assert calibration.provisional_by_name(name) == {}
 
 
-def test_a_folder_and_its_file_have_the_card_s_thresholds():
+def test_a_folder_and_its_files_have_the_card_s_thresholds():
     folder = lookup.find(NAME)
-    for path in (folder, folder / "model.keras"):
+    for path in (folder, folder / "model.keras", folder / "model.tflite"):
         assert calibration.provisional_by_name(str(path)) == calibration.provisional_by_name(NAME)
+
+
+def test_a_file_that_the_card_does_not_name_has_no_thresholds(tmp_path):
+    """Tests a file with other weights, such as float16, beside the file that the card names."""
+    for name in ("card.json", "model.keras", "model.tflite"):
+        shutil.copy(lookup.find(NAME) / name, tmp_path / name)
+    shutil.copy(tmp_path / "model.tflite", tmp_path / "float16.tflite")
+    assert calibration.provisional_by_name(str(tmp_path / "model.tflite"))
+    assert calibration.provisional_by_name(str(tmp_path / "float16.tflite")) == {}
+    assert edge.load(tmp_path / "float16.tflite").card is None
