@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 
+from export.agreement import Agreement
 from keras_dml._files import write_text
 
 README = pathlib.Path(__file__).with_name("README.md")
@@ -15,6 +16,7 @@ COLUMNS = (
     "latency, ms",
     "drift, %",
     "change in AUC",
+    "flips",
 )
 
 
@@ -33,6 +35,7 @@ class Row:
         of_distance: AUC or accuracy that Keras reaches with the distance of the device, minus the
             AUC or accuracy that Keras reaches with the distance of the model. None if the two
             distances are the same.
+        agreement: Comparison of the file with Keras on real recordings. None if unknown.
     """
 
     model: str
@@ -40,6 +43,7 @@ class Row:
     change: float | None
     measure: str = "auc"
     of_distance: float | None = None
+    agreement: Agreement | None = None
 
     def cells(self) -> tuple[str, ...]:
         """Returns the cells of the row as texts, in the order of `COLUMNS`."""
@@ -53,6 +57,7 @@ class Row:
             f"{export.latency_ms:.2f} for {timed}",
             f"{100 * export.drift:.2g}",
             self._change(),
+            "–" if self.agreement is None else self.agreement.cell(),
         )
 
     def _change(self):
@@ -86,7 +91,7 @@ def write_table(rows: list[Row], readme: pathlib.Path = README) -> str:
     for key in [COLUMNS[:3], *(key for key in by_key if set(key[0]) <= {"-"})]:
         by_key.pop(key, None)
     by_key.update({row.cells()[:3]: row.cells() for row in rows})
-    lines = [COLUMNS, ("---",) * 3 + ("---:",) * 4, *(by_key[key] for key in sorted(by_key))]
+    lines = [COLUMNS, ("---",) * 3 + ("---:",) * 5, *(by_key[key] for key in sorted(by_key))]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     write_text(readme, f"{head}{BEGIN}\n{table}\n{END}{tail}")
     return table

@@ -1,9 +1,9 @@
 """Exports the models of the zoo as SavedModels and measures them.
 
 The names of the folders are MODEL_saved_model. The script also writes a table into
-export/README.md. For each folder, the table contains the size, the latency, the drift and the
-change in AUC (for classifiers: in accuracy). The change in AUC needs the recordings. The docstring
-of zoo/recordings.py says where these recordings are stored.
+export/README.md. For each folder, the table contains the size, the latency, the drift, the change
+in AUC (for classifiers: in accuracy) and the number of decisions that flip. The last two figures
+need the recordings. The docstring of zoo/recordings.py says where these recordings are stored.
 
 Example: python export/saved_model.py gait_qp_wl
 """
@@ -50,10 +50,8 @@ def export_model(name: str, out: pathlib.Path) -> "report.Row":
         name: Name of a model of the zoo.
         out: Folder in which the SavedModel is written.
     """
-    import numpy as np
-
-    from export import quality, report
-    from keras_dml import export, inference, inputs, zoo
+    from export import agreement, quality, report, runtimes
+    from keras_dml import export, inference, zoo
 
     model, card = zoo.load(name), zoo.card(name)
     path = out / f"{name}_saved_model"
@@ -61,22 +59,19 @@ def export_model(name: str, out: pathlib.Path) -> "report.Row":
     measured, metric = quality.test_recordings(card), quality.metric_name(card)
     if measured is None:
         return report.Row(name, result, None, metric)
-    loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
-    kind = inputs.from_model(model)
-
-    def outputs(signature):
-        return np.concatenate(
-            [
-                next(iter(loaded[signature](**kind.batch([signal])).values())).numpy()
-                for signal in measured.signals
-            ]
-        )
-
+    file = runtimes.SavedModel().load(path)
+    signals = agreement.recordings_of(card)
+    reference = agreement.by_keras(model, card, signals, on_device=False)
+    compared = agreement.compare(
+        agreement.by_runtime(file, signals, reference.is_classifier), reference
+    )
     if metric == "accuracy":
-        by_file = quality.accuracy(outputs("classify"), measured)
+        by_file = quality.accuracy(file.classify(measured.signals), measured)
     else:
-        by_file = quality.auc(inference.head_distance(model), outputs("embed"), measured)
-    return report.Row(name, result, by_file - quality.by_keras(model, measured, metric), metric)
+        z = file.embed(measured.signals)
+        by_file = quality.auc(inference.head_distance(model), z, measured)
+    change = by_file - quality.by_keras(model, measured, metric)
+    return report.Row(name, result, change, metric, agreement=compared)
 
 
 if __name__ == "__main__":

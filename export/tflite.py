@@ -1,9 +1,10 @@
 """Exports the models of the zoo as TFLite files and measures the effect of each quantization.
 
 The names of the files are MODEL_QUANTIZATION.tflite. The script also writes a table into
-export/README.md. For each file, the table contains the size, the latency, the drift and the change
-in AUC (for classifiers: in accuracy). int8 files and the change in AUC need the recordings. The
-docstring of zoo/recordings.py says where these recordings are stored.
+export/README.md. For each file, the table contains the size, the latency, the drift, the change in
+AUC (for classifiers: in accuracy) and the number of decisions that flip. int8 files and the last
+two figures need the recordings. The docstring of zoo/recordings.py says where these recordings are
+stored.
 
 Example: python export/tflite.py gait_qp_wl --quantization dynamic int8
 """
@@ -62,7 +63,7 @@ def export_model(name: str, out: pathlib.Path, quantizations: list[str]) -> list
         out: Folder in which the files are written.
         quantizations: Types of the weights, each an entry of `QUANTIZATIONS`.
     """
-    from export import judges, quality, report
+    from export import agreement, judges, quality, report, runtimes
     from keras_dml import export, zoo
 
     model, card = zoo.load(name), zoo.card(name)
@@ -71,6 +72,8 @@ def export_model(name: str, out: pathlib.Path, quantizations: list[str]) -> list
     if judge is not None:
         by_keras = judge.by_keras(device_distance)
         by_model_distance = by_keras if device_distance is None else judge.by_keras()
+    signals = agreement.recordings_of(card)
+    reference = None if signals is None else agreement.by_keras(model, card, signals)
     calibrating = quality.calibrating(card)
     matrices = export.works_on_matrices(model)
     rows = []
@@ -84,13 +87,17 @@ def export_model(name: str, out: pathlib.Path, quantizations: list[str]) -> list
         path = out / f"{name}_{quantization}.tflite"
         form = None if quantization == "float32" else quantization
         result = export.tflite(model, path, form, calibrating)
-        change = of_distance = None
+        change = of_distance = compared = None
+        if reference is not None:
+            file = runtimes.LiteRT().load(path)
+            outputs = agreement.by_runtime(file, signals, reference.is_classifier)
+            compared = agreement.compare(outputs, reference)
         if judge is not None:
             figure = judge.by_file(path, form)
             change = None if figure is None else figure - by_keras
             if device_distance is not None:
                 of_distance = by_keras - by_model_distance
-        rows.append(report.Row(name, result, change, metric, of_distance))
+        rows.append(report.Row(name, result, change, metric, of_distance, compared))
     return rows
 
 

@@ -13,11 +13,9 @@ Run `python -m zoo.microcontroller_agreement gait_lda` from the checkout. The do
 zoo/recordings.py says where the recordings are stored.
 """
 
-import ctypes
 import dataclasses
 import importlib
 import pathlib
-import subprocess
 import tempfile
 from typing import Annotated
 
@@ -26,65 +24,13 @@ import typer
 
 import keras_dml
 from export import quality
+from export.runtimes import CLibrary
 from keras_dml import evaluation, export, zoo
 from zoo import evidence
 
 MODELS = ("gait_qp_wl", "phone_gait_qp_wl", "gait_lda", "eye_lda")
 ROOT = pathlib.Path(__file__).parent
 MOST_PER_PERSON = 12
-FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC")
-FLOATS = np.ctypeslib.ndpointer(np.float32, flags="C_CONTIGUOUS")
-
-
-class CLibrary:
-    """A C library that `keras_dml.export.microcontroller` wrote, compiled for this computer.
-
-    Args:
-        result: `MicrocontrollerExport` of the library.
-        build: Folder for the compiled file.
-
-    Attributes:
-        functions: Functions of the library.
-    """
-
-    def __init__(self, result: export.MicrocontrollerExport, build: pathlib.Path) -> None:
-        file = pathlib.Path(build, f"{result.path.name}.so")
-        sources = map(str, sorted(result.path.glob("kd_*.c")))
-        subprocess.run(["gcc", *FLAGS, "-o", str(file), *sources, "-lm"], check=True)
-        self.functions, self._floats = ctypes.CDLL(str(file)), result.embedding
-        self.functions.kd_embed.argtypes = FLOATS, ctypes.c_int32, FLOATS
-        self.functions.kd_distance.argtypes = [ctypes.c_void_p] * 3
-
-    def embed(self, recordings: list[np.ndarray]) -> np.ndarray:
-        """Computes embeddings, shape `(recordings, floats)`.
-
-        Raises:
-            ValueError: If the library refuses a recording.
-        """
-        embeddings = np.zeros((len(recordings), self._floats), np.float32)
-        for i, recording in enumerate(recordings):
-            signal = np.ascontiguousarray(recording, np.float32)
-            status = self.functions.kd_embed(signal, len(signal), embeddings[i])
-            if status != 0:
-                raise ValueError(f"kd_embed refuses recording {i} with status {status}.")
-        return embeddings
-
-    def distance(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Computes the distances between two sets of embeddings, shape `(n, m)`.
-
-        Raises:
-            ValueError: If the library refuses an embedding.
-        """
-        x, y = (np.ascontiguousarray(z, np.float32) for z in (x, y))
-        distances = np.zeros((len(x), len(y)), np.float32)
-        starts = [array.ctypes.data for array in (x, y, distances)]
-        rows, columns = x.strides[0], y.strides[0]
-        for i, j in np.ndindex(len(x), len(y)):
-            pair = starts[0] + i * rows, starts[1] + j * columns
-            output = starts[2] + (i * len(y) + j) * distances.itemsize
-            if self.functions.kd_distance(*pair, output) != 0:
-                raise ValueError(f"kd_distance refuses embedding {i} or {j}.")
-        return distances
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,7 +128,7 @@ def of_folds(name: str, folder: pathlib.Path) -> Folds:
         export.microcontroller(model, folder / f"fold_{i}", steps=steps)
         for i, model in enumerate(models)
     ]
-    by_c = recipe.over_folds([_by_c(CLibrary(result, folder)) for result in results]).trials
+    by_c = recipe.over_folds([_by_c(CLibrary().load(result.path)) for result in results]).trials
     by_keras = recipe.over_folds([_by_keras(model) for model in models]).trials
     return Folds(
         genuine=int(by_keras.genuine.sum()),
@@ -221,7 +167,7 @@ def main(names: Annotated[list[str] | None, typer.Argument()] = None):
         steps = max(map(len, measured.signals))
         with tempfile.TemporaryDirectory() as folder:
             result = export.microcontroller(name, pathlib.Path(folder, name), steps=steps)
-            row = measure(CLibrary(result, pathlib.Path(folder)), name, measured)
+            row = measure(CLibrary().load(result.path), name, measured)
         print(
             f"| {name} | {row.recordings}, {row.people} | {row.genuine:,}, {row.imposter:,} | "
             f"{100 * row.drift:.2g} | {row.largest:.1e} | {100 * row.eer_keras:.2f}, "

@@ -8,6 +8,7 @@ from . import streaming as streaming
 from . import trials as trials
 from ._bundle import bundle as bundle
 from ._contract import contract as contract
+from ._devices import device_model as device_model
 from ._devices import works_on_matrices as works_on_matrices
 from ._microcontroller import UnsupportedModelError as UnsupportedModelError
 from ._microcontroller import microcontroller as microcontroller
@@ -27,6 +28,7 @@ __all__ = [
     "UnsupportedModelError",
     "bundle",
     "contract",
+    "device_model",
     "microcontroller",
     "onnx",
     "potato",

@@ -36,6 +36,7 @@ class Browser:
 
     Attributes:
         complaints: Errors and violations of the content policy in the page's console.
+        pid: Process id of Chromium.
     """
 
     def __init__(self, width, options=()):
@@ -55,6 +56,7 @@ class Browser:
                 pass_fds=(asked, answered),
                 stderr=subprocess.DEVNULL,
             )
+            self.pid = self._process.pid
             stack.callback(self._end)
             os.close(asked)
             os.close(answered)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import keras_dml
+from export.runtimes import CLibrary
 from keras_dml import export, layers, zoo
 from keras_dml._backend import keras
 from keras_dml.export import operators, parity
@@ -74,8 +75,8 @@ def made(model, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def library(made, tmp_path_factory):
-    return microcontroller_agreement.CLibrary(made, tmp_path_factory.mktemp("build"))
+def library(made):
+    return CLibrary().load(made.path)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def sums_model():
 @pytest.fixture(scope="module")
 def sums(sums_model, tmp_path_factory):
     result = export.microcontroller(sums_model, tmp_path_factory.mktemp("c") / "sums")
-    return microcontroller_agreement.CLibrary(result, tmp_path_factory.mktemp("build"))
+    return CLibrary().load(result.path)
 
 
 def self_test(folder, build, flags=STRICT):
@@ -333,7 +334,7 @@ def test_models_of_the_zoo_agree_with_keras(name, tmp_path):
     made = export.microcontroller(name, tmp_path / name)
     code, printed = self_test(made.path, tmp_path)
     assert code == 0, printed
-    library = microcontroller_agreement.CLibrary(made, tmp_path)
+    library = CLibrary().load(made.path)
     folder = microcontroller_agreement.ROOT / name
     recordings, expected = zoo.reading.read_golden(folder / "golden.npz")
     recordings = [recording[: made.most_steps] for recording in recordings]
@@ -366,7 +367,7 @@ def test_sizes_are_those_of_the_compiled_code(name, tmp_path):
 def test_error_rates_of_test_people_stay_within_half_a_point(name, tmp_path, data_dir):
     measured = microcontroller_agreement.recordings_of(name)
     made = export.microcontroller(name, tmp_path / name, steps=max(map(len, measured.signals)))
-    library = microcontroller_agreement.CLibrary(made, tmp_path)
+    library = CLibrary().load(made.path)
     row = microcontroller_agreement.measure(library, name, measured)
     assert row.genuine > 500 and abs(row.eer_c - row.eer_keras) < 0.005
     decisions = len(row.flips) * (row.genuine + row.imposter)

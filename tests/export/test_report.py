@@ -1,5 +1,6 @@
 """Tests the table that the export scripts write."""
 
+import dataclasses
 import pathlib
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from export import report
+from export.agreement import Agreement
 from keras_dml.export import Export
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
@@ -29,7 +31,12 @@ def readme(tmp_path):
 def test_a_table_holds_the_figures_of_each_file(readme):
     table = report.write_table([row()], readme)
     assert table in readme.read_text()
-    assert "| gait | tflite | int8 | 150.0 | 0.31 for 512 steps | 2.5 | -0.0012 |" in table
+    assert "| gait | tflite | int8 | 150.0 | 0.31 for 512 steps | 2.5 | -0.0012 | – |" in table
+
+
+def test_decisions_that_flip_are_counted(readme):
+    counted = dataclasses.replace(row(), agreement=Agreement(0.02, 0.3, 3, 7080))
+    assert report.write_table([counted], readme).endswith("| -0.0012 | 3 of 7,080 |")
 
 
 def test_rows_of_other_models_and_formats_stay(readme):
@@ -44,7 +51,7 @@ def test_rows_of_other_models_and_formats_stay(readme):
 
 
 def test_an_unknown_change_in_auc_is_a_dash(readme):
-    assert report.write_table([row(change=None)], readme).endswith("| 2.5 | – |")
+    assert report.write_table([row(change=None)], readme).endswith("| 2.5 | – | – |")
 
 
 def test_row_of_a_classifier_of_images_has_its_accuracy(readme):
@@ -68,7 +75,11 @@ def test_the_readme_of_the_scripts_has_a_place_for_the_table():
 
 @pytest.mark.parametrize(
     ("script", "figure"),
-    [("onnx_models", "flips"), ("saved_model", "change in AUC"), ("tflite", "change in AUC")],
+    [
+        ("saved_model", "decisions that flip"),
+        ("targets", "milliseconds"),
+        ("tflite", "decisions that flip"),
+    ],
 )
 def test_scripts_print_help_from_any_folder(script, figure, tmp_path):
     command = [sys.executable, ROOT / "export" / f"{script}.py", "--help"]

@@ -10,10 +10,11 @@ import typer
 from typer.testing import CliRunner
 
 import keras_dml
+from export import agreement
 from keras_dml import edge, zoo
 from keras_dml.gallery.keras_model import KerasModel
 from keras_dml.zoo import reading
-from zoo import edge_agreement, edge_files, evidence
+from zoo import edge_files, evidence
 
 
 @pytest.fixture
@@ -50,7 +51,11 @@ def test_scores_of_real_recordings_agree_with_keras(tmp_path, data_dir):
     decision flips."""
     name = "vowels_qp_wl"
     keras_dml.export.tflite(name, tmp_path / "model.tflite", None)
-    row = edge_agreement.measure(edge.load(tmp_path), name, edge_agreement.recordings_of(name))
-    assert row.recordings >= 40 and row.pairs == row.recordings * (row.recordings - 1) // 2
-    assert row.largest <= 1e-3 * row.stddev
-    assert len(row.flips) == 3 and not any(row.flips.values())
+    card, model = zoo.card(name), edge.load(tmp_path)
+    signals = agreement.recordings_of(card)
+    z = model.embed(signals)
+    reference = agreement.by_keras(zoo.load(name), card, signals)
+    compared = agreement.compare(agreement.Outputs(z, model.distance(z, z)), reference)
+    pairs = len(signals) * (len(signals) - 1) // 2
+    assert len(signals) >= 40 and compared.difference <= 1e-3
+    assert (compared.flips, compared.decisions) == (0, 3 * pairs)

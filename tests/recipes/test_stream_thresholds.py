@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from export import agreement
 from keras_dml import edge, export, zoo
 from keras_dml.export import litert, streaming
 from keras_dml.models.copies import in_float64
 from keras_dml.training import People, pooled
 from keras_dml.zoo import schema
-from zoo import edge_agreement, gait, stream_thresholds
+from zoo import gait, stream_thresholds
 
 SIZES = {"gait_lda": (512, 64), "gait_qp_wl": (512, 64)}
 # Number of steps of a block of each model that can be streamed.
@@ -65,7 +66,7 @@ def test_thresholds_of_walks_are_those_of_the_card(data_dir):
 @pytest.mark.parametrize("name", BLOCKS)
 def test_streams_of_real_recordings_are_exact_in_float64(name, data_dir):
     model, block = in_float64(zoo.load(name)), BLOCKS[name]
-    recordings = edge_agreement.recordings_of(name)[::40]
+    recordings = agreement.recordings_of(zoo.card(name))[::40]
     assert recordings
     for recording in recordings:
         signal = recording[: len(recording) // block * block].astype(np.float64)
