@@ -339,9 +339,9 @@ class Page(Runtime):
         self._stack.callback(server.shutdown)
         self.browser = self._stack.enter_context(Browser(width=390))
         self.browser.open(f"http://127.0.0.1:{server.server_port}/{SITE}/index.html")
-        self.browser.run(SCRIPT + self.start)
+        self._run(SCRIPT + self.start)
         self.before = self.memory()
-        self.browser.run(f"path = {json.dumps(path.relative_to(root).as_posix())}; {self.open}")
+        self._run(f"path = {json.dumps(path.relative_to(root).as_posix())}; {self.open}")
         return self
 
     def embed(self, recordings):
@@ -351,18 +351,14 @@ class Page(Runtime):
         return self._of_recordings("classify", recordings)
 
     def distance(self, x, y):
-        pieces = [self.browser.run(f"gallery = {_written(y)};")]
-        pieces = [
-            self.browser.run(
-                f"return run('distance', {{embedding: {_written(z[None])}, gallery}});"
-            )
-            for z in x
-        ]
-        return np.stack([_read(piece) for piece in pieces])
+        self._run(f"gallery = {_written(y)};")
+        embeddings = (f"{{embedding: {_written(z[None])}, gallery}}" for z in x)
+        return self._outputs("distance", embeddings)
 
     def milliseconds(self, recording):
-        measured = f"return milliseconds({_inputs(recording)}, {litert.WARM_UPS}, {litert.RUNS});"
-        return min(self.browser.run(measured) for _ in range(REPEATS))
+        inputs = self._inputs(recording)
+        measured = f"return milliseconds({inputs}, {litert.WARM_UPS}, {litert.RUNS});"
+        return min(self._run(measured) for _ in range(REPEATS))
 
     def memory(self):
         return max(_peak(process) for process in _renderers(self.browser.pid))
@@ -375,10 +371,30 @@ class Page(Runtime):
         self._stack.close()
 
     def _of_recordings(self, signature, recordings):
-        outputs = [
-            self.browser.run(f"return run({signature!r}, {_inputs(x)});") for x in recordings
-        ]
-        return np.stack([_read(output) for output in outputs])
+        return self._outputs(signature, map(self._inputs, recordings))
+
+    def _outputs(self, signature, inputs):
+        """Returns the outputs of a signature for several inputs, which are JavaScript texts."""
+        return np.stack([_read(self._run(f"return run({signature!r}, {x});")) for x in inputs])
+
+    def _run(self, script):
+        """Runs a script. An error contains only the message of JavaScript."""
+        try:
+            return self.browser.run(script)
+        except AssertionError as error:
+            text = error.args[0].get("exception", {}).get("description", str(error))
+            raise RuntimeError(text.splitlines()[0]) from None
+
+    def _inputs(self, recording):
+        """Returns the JavaScript expression of the arguments of `embed`."""
+        if recording.ndim == 3:
+            return f"{{image: {_written(recording[None])}}}"
+        length = f"{{values: Int32Array.of({len(recording)}), shape: []}}"
+        return f"{{signal: {_written(self.padded(recording)[None])}, length: {length}}}"
+
+    def padded(self, recording: np.ndarray) -> np.ndarray:
+        """Returns a recording of the number of time steps that the file takes."""
+        return recording
 
 
 class LiteRTjs(Page):
@@ -405,6 +421,20 @@ class LiteRTjs(Page):
         return result;
     };
     """
+
+    needs = ("ai-edge-litert",)  # reads the number of time steps of a file
+
+    def load(self, path):
+        from ai_edge_litert.interpreter import Interpreter
+
+        signature = Interpreter(model_path=str(path)).get_signature_runner("embed")
+        signal = signature.get_input_details().get("signal")
+        self._steps = None if signal is None else signal["shape"][1]
+        return super().load(path)
+
+    def padded(self, recording):
+        rows = self._steps - len(recording)
+        return np.pad(recording, ((0, rows), (0, 0)), constant_values=np.nan)
 
 
 class OnnxRuntimeWeb(Page):
@@ -508,14 +538,6 @@ def _written(array):
     """Returns the JavaScript expression of an array."""
     data = base64.b64encode(np.asarray(array, "<f4").tobytes()).decode()
     return f"floats({json.dumps(data)}, {json.dumps(array.shape)})"
-
-
-def _inputs(recording):
-    """Returns the JavaScript expression of the arguments of `embed`."""
-    if recording.ndim == 3:
-        return f"{{image: {_written(recording[None])}}}"
-    length = f"{{values: Int32Array.of({len(recording)}), shape: []}}"
-    return f"{{signal: {_written(recording[None])}, length: {length}}}"
 
 
 def _read(output):

@@ -204,7 +204,8 @@ def run(step: str, left: list[Cell], most: int) -> None:
 TEXT = """# The zoo on all targets
 
 `python export/targets.py` wrote this page. Each table has one row per model and one column per
-program that runs its exported file. Weights are float32, except where a footnote says otherwise.
+program that runs its exported file. Weights are float32. TFLite Micro, and C libraries of models
+with convolutions, have int8 weights.
 
 - Machine: {machine}. Every program runs on one thread.
 - Programs: {versions}.
@@ -217,9 +218,8 @@ program that runs its exported file. Weights are float32, except where a footnot
 
 The size does not include the program, such as 9.4 MB of WebAssembly for LiteRT.js. The files of
 LiteRT.js have a fixed number of time steps. The folder of an ONNX model contains one file per
-signature. For TFLite Micro, the size is the size of the file of the convolutions, whose weights are
-int8. For the C library, it is the size of the tables. The C libraries of models with convolutions
-have int8 weights.
+signature. For TFLite Micro, the size is the size of the file of the convolutions. For the C
+library, it is the size of the tables.
 
 {size}
 
@@ -281,7 +281,7 @@ def page(cells: list[Cell]) -> str:
     for cell in cells:
         if cell.refusal():
             reasons.setdefault(first_sentence(cell.refusal()), len(reasons) + 1)
-    measured = [cell for cell in cells if set(cell.results) == {*STEPS} and not cell.refusal()]
+    measured = [cell for cell in cells if "agreement" in cell.results and not cell.refusal()]
     versions = sorted({cell.results["agreement"]["version"] for cell in measured})
     befores = {
         title: min(
@@ -290,31 +290,30 @@ def page(cells: list[Cell]) -> str:
         for target, title in TITLES.items()
     }
     facts = {cell.model: cell.results["agreement"] for cell in measured}
+    by_name = {(cell.model, cell.target): cell for cell in cells}
 
-    def table(step, text, first=(), extra=None):
+    def shown(cell, step, text):
+        """Returns the text of a cell for the figure of a step."""
+        if cell is not None and cell.refusal():
+            verb = "fails" if "bytes" in cell.results["export"] else "refuses"
+            return f"{verb} [{reasons[first_sentence(cell.refusal())]}]"
+        return "" if cell is None or step not in cell.results else text(cell.results[step])
+
+    def table(step, text, first=(), fact=None):
         """Returns the table of one figure.
 
         Args:
             step: Step that measures the figure.
             text: Function from the result of the step to the text of a cell.
             first: Rows before the rows of models.
-            extra: Name of a fact about the recordings for a column after the name of the model.
+            fact: Name of a fact about the recordings for a column after the name of the model.
         """
-        columns = ["model", *([extra] if extra else []), *TITLES.values()]
+        columns = ["model", *([fact] if fact else []), *TITLES.values()]
         rows = [columns, ["---", *["---:"] * (len(columns) - 1)], *first]
         for name in dict.fromkeys(cell.model for cell in cells):
-            texts = {title: "" for title in TITLES.values()}
-            for cell in cells:
-                if cell.model != name:
-                    continue
-                if cell.refusal():
-                    verb = "fails" if "bytes" in cell.results["export"] else "refuses"
-                    number = reasons[first_sentence(cell.refusal())]
-                    texts[TITLES[cell.target]] = f"{verb} [{number}]"
-                elif step in cell.results:
-                    texts[TITLES[cell.target]] = text(cell.results[step])
-            fact = [str(facts.get(name, {}).get(extra) or "an image")] if extra else []
-            rows.append([name, *fact, *texts.values()])
+            about = [str(facts.get(name, {}).get(fact) or "an image")] if fact else []
+            texts = [shown(by_name.get((name, target)), step, text) for target in TITLES]
+            rows.append([name, *about, *texts])
         return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
     def megabytes(number):
@@ -325,7 +324,7 @@ def page(cells: list[Cell]) -> str:
         versions=", ".join(versions),
         most=max((row["most"] for row in facts.values()), default=MOST),
         size=table("export", lambda row: f"{row['bytes'] / 1000:,.1f}"),
-        ms=table("milliseconds", lambda row: f"{row['ms']:.2f}", extra="steps"),
+        ms=table("milliseconds", lambda row: f"{row['ms']:.2f}", fact="steps"),
         memory=table(
             "agreement",
             lambda row: megabytes(row["memory"]),
@@ -333,7 +332,7 @@ def page(cells: list[Cell]) -> str:
         ),
         drift=table("agreement", lambda row: f"{100 * row['drift']:.1g}"),
         difference=table("agreement", lambda row: f"{row['difference']:.1g}"),
-        flips=table("agreement", flips, extra="recordings"),
+        flips=table("agreement", flips, fact="recordings"),
         reasons="\n".join(f"{number}. {reason}" for reason, number in reasons.items()),
     )
 
