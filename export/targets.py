@@ -212,7 +212,8 @@ with convolutions, have int8 weights.
 - Recordings: at most {most} recordings per model, of the test people of its card, or of the
   training people if the card has no test people. Recordings of sound are cut to 3 s.
 - *refuses*: The export refuses the model. *fails*: The program fails to run the exported file. The
-  number in brackets is the number of the reason in the last section.
+  number in brackets is the number of the reason in the last section. An empty cell was not
+  measured.
 
 ## Size of the file, KB
 
