@@ -13,6 +13,11 @@ import numpy as np
 
 ALIGNMENT = 16  # bytes. The schema of TFLite requires this alignment of the data of tensors.
 IDENTIFIER = b"TFL3"
+# Offsets in the tables of the TFLite schema (schema.fbs): 4 for the first field of a table, 6 for
+# the second field, and so on.
+BUFFERS, METADATA = 12, 16  # of the table Model
+NAME, BUFFER = 4, 6  # of the table Metadata
+DATA = 4  # of the table Buffer
 
 
 def schema():
@@ -101,14 +106,37 @@ def attach(model, name, data):
 def metadata(blob, name):
     """Returns the bytes of a metadata entry of a .tflite file, or None if it does not exist.
 
+    The function reads the fields itself, because the import of `schema` takes 35 ms, which is a
+    tenth of the time of a command.
+
     Args:
         blob: Bytes of the file.
         name: Name of the entry.
+
+    Raises:
+        ValueError: If the file ends within the entry. Other errors are possible if the file is
+            damaged.
     """
-    model = schema().Model.GetRootAs(bytes(blob))
-    for i in range(model.MetadataLength()):
-        if model.Metadata(i).Name() == name.encode():
-            return model.Buffers(model.Metadata(i).Buffer()).DataAsNumpy().tobytes()
+    from flatbuffers import encode, number_types, packer, table
+
+    blob = bytes(blob)
+
+    def child(parent, field, i):
+        start = parent.Vector(parent.Offset(field))
+        position = start + number_types.UOffsetTFlags.bytewidth * i
+        return table.Table(blob, parent.Indirect(position))
+
+    model = table.Table(blob, encode.Get(packer.uoffset, blob, 0))
+    has_entries = model.Offset(METADATA) != 0
+    for i in range(model.VectorLen(model.Offset(METADATA)) if has_entries else 0):
+        entry = child(model, METADATA, i)
+        if entry.String(entry.Pos + entry.Offset(NAME)) == name.encode():
+            number = entry.Get(number_types.Uint32Flags, entry.Pos + entry.Offset(BUFFER))
+            buffer = child(model, BUFFERS, number)
+            start, count = buffer.Vector(buffer.Offset(DATA)), buffer.VectorLen(buffer.Offset(DATA))
+            if len(blob) < start + count:
+                raise ValueError(f"the entry {name!r} ends after the end of the file")
+            return blob[start : start + count]
     return None
 
 

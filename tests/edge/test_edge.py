@@ -310,6 +310,20 @@ def test_a_damaged_file_is_named(model, tmp_path):
             edge.load(path)
 
 
+def test_metadata_are_read_as_by_the_schema_of_litert(model):
+    blob = pathlib.Path(model.name).read_bytes()
+    parsed = _flatbuffer.read(blob)
+    entries = {entry.name: parsed.buffers[entry.buffer].data for entry in parsed.metadata}
+    assert edge_metadata.METADATA.encode() in entries
+    for name, data in entries.items():
+        assert _flatbuffer.metadata(blob, name.decode()) == data.tobytes()
+    assert _flatbuffer.metadata(blob, "other") is None
+    place = blob.index(data.tobytes())
+    damaged = blob[: place - 4] + (2**31 - 1).to_bytes(4, "little") + blob[place:]
+    with pytest.raises(ValueError, match="ends after the end of the file"):
+        _flatbuffer.metadata(damaged, name.decode())
+
+
 def test_a_file_without_metadata_is_refused(model, tmp_path):
     with open(model.name, "rb") as file:
         parsed = _flatbuffer.read(file.read())
