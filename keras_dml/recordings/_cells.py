@@ -73,6 +73,8 @@ def is_missing(text: str) -> bool:
 
 def is_number(text: str) -> bool:
     """Returns whether a cell is a finite number, with a decimal point or a decimal comma."""
+    if _FORMS[POINT].fullmatch(text):  # most cells
+        return True
     text = _usual(text)
     return any(form.fullmatch(text) for form in _FORMS.values())
 

@@ -258,8 +258,7 @@ def find(path: pathlib.Path, text: str) -> Layout:
     if not total:
         raise ValueError(f"{path} holds only comments and no rows. Leave it out.")
     _bounds.check_numbers(path, total, _bounds.most_numbers(path))
-    guesses = [_guess(path, sample, comments, delimiter) for delimiter in delimiters]
-    best = max(guesses, key=lambda guess: guess.score)
+    best = max(_guesses(path, sample, comments, delimiters), key=lambda guess: guess.score)
     if not best.score:
         best = _first_line(sample, delimiters)
     _bounds.check_columns(path, f"line {best.start}", best.width)
@@ -281,8 +280,27 @@ def looks_like_table(text: str) -> bool:
     """Returns whether a text contains rows of numbers, or a name above a column of numbers."""
     lines = [(i, line) for i, line in enumerate(text.splitlines()) if line.strip()][:SAMPLE]
     plain = [line for line in lines if not _is_comment(line[1])]
-    guesses = [_guess("", plain, [], delimiter) for delimiter in DELIMITERS] if plain else []
+    guesses = _guesses("", plain, [], DELIMITERS) if plain else []
     return any(guess.score > 0.5 for guess in guesses)
+
+
+def _guesses(path, sample, comments, delimiters):
+    """Returns a `_Guess` for each delimiter that may have the highest score.
+
+    Delimiters that no line contains have the score 0. A table of one column without a delimiter has
+    at most the score 1.
+    """
+    text = "\n".join(line for _, line in sample)
+    guesses = []
+    for delimiter in delimiters:
+        if delimiter is None:
+            is_possible = all(guess.score < 1 for guess in guesses)
+        else:
+            # tabs are replaced by spaces if the delimiter is a space
+            is_possible = delimiter in text or (delimiter == " " and "\t" in text)
+        if is_possible:
+            guesses.append(_guess(path, sample, comments, delimiter))
+    return guesses
 
 
 def _guess(path, sample, comments, delimiter):
@@ -322,9 +340,16 @@ def _guess(path, sample, comments, delimiter):
     data = body[start:]
     guess.start = data[0].number if data else body[-1].number + 1
     values = sum(len(row.values) for row in data)
-    cells = sum(not _cells.is_missing(cell) for row in data for cell in row.cells)
+    cells = sum(map(_count_present, data))
     guess.score = weight * values / len(rows) * values / max(cells, 1)
     return guess
+
+
+def _count_present(row):
+    """Returns the number of cells of a row that are not missing."""
+    if len(row.values) == len(row.cells):
+        return len(row.cells)
+    return sum(not _cells.is_missing(cell) for cell in row.cells)
 
 
 def _width(rows, counts):
@@ -831,7 +856,7 @@ def _is_comment(line):
 
 
 def _is_value(cell):
-    return not _cells.is_missing(cell) and (_cells.is_number(cell) or _cells.is_date(cell))
+    return _cells.is_number(cell) or _cells.is_date(cell)  # a missing cell is neither
 
 
 def _is_text(cell):
