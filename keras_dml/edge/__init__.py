@@ -5,7 +5,7 @@ The resulting `Model` accepts the same recordings and rejects the same recording
 model, and its distances agree with the distances of the Keras model. `Gallery` enrolls, verifies
 and identifies people with such a model, in the same files as `keras_dml.Gallery`. No module that
 this package imports needs Keras, TensorFlow, JAX or scikit-learn. Only `Gallery.calibrate` and the
-resampling of recordings need SciPy.
+resampling of recordings with uneven times need SciPy.
 """
 
 import lazy_loader

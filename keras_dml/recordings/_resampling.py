@@ -14,7 +14,6 @@ from keras_dml.recordings._recording import Signal
 # The new rate is at most FINEST times the rate of the recording. Higher rates add no information.
 FINEST = 2
 COARSEST = 10_000  # largest ratio of old to new rate; the filter has 40 taps per unit of the ratio
-BLOCK = 2**18  # number of values that are filtered at once
 PASSED = 0.9  # end of the pass band, as a fraction of the lower Nyquist frequency
 STOPPED = 65.0  # attenuation above the lower Nyquist frequency, in dB
 DRIFT = 1e-4  # allowed relative error of a ratio of rates, equal to the clock error of phones
@@ -142,6 +141,9 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
     frequencies above this Nyquist frequency. Before filtering, the function extends the signal at
     its two ends by odd reflection.
 
+    The result equals that of `scipy.signal.resample_poly`, but the import of `scipy.signal` takes
+    twice as much time and memory as a whole command.
+
     Args:
         values: Values, shape `(time, channels)`.
         ratio: New rate divided by the old rate.
@@ -151,34 +153,39 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
         Array of shape `(floor((time - 1) * ratio) + 1, channels)`. The result does not extend
         beyond the last step of `values`.
     """
-    up, down = ratio.numerator, ratio.denominator
-    count = (len(values) - 1) * up // down + 1
     if ratio == 1 and cutoff == 1:
         return values
-    with _optional.explained():
-        import scipy.signal  # imported here because the import takes a second
-
-    edge = cutoff / max(up, down)  # fraction of the Nyquist frequency of the upsampled signal
-    taps, beta = scipy.signal.kaiserord(STOPPED, (1 - PASSED) * edge)
-    half = taps // 2 + 1
-    window = scipy.signal.firwin(
-        2 * half + 1, (1 + PASSED) / 2 * edge, window=("kaiser", beta), scale=True
-    )
-    periods = -(-half // (up * down))
-    padded = _continued(values, periods * down)
-    if ratio == 1:  # `resample_poly` does not filter if the ratio is 1
-        filtered = scipy.signal.oaconvolve(padded, window[:, None], mode="same", axes=0)
-        return filtered[periods * up :][:count]
-    resampled = np.empty((count, values.shape[1]), values.dtype)
-    # `steps` is the number of steps in a block.
-    steps = down * max(1, periods, BLOCK // (max(up, down) * values.shape[1]))
-    for start in range(0, len(values), steps):
-        first = start * up // down
-        block = padded[start : start + steps + 2 * periods * down]
-        block = scipy.signal.resample_poly(block, up, down, axis=0, window=window)
-        block = block[periods * up :][: steps * up // down]
-        resampled[first : first + len(block)] = block[: count - first]
+    up, down = ratio.numerator, ratio.denominator
+    taps = up * _low_pass(cutoff / max(up, down))
+    half = len(taps) // 2
+    reach = -(-half // up)  # largest distance of a step from a filtered step, in steps of `values`
+    extended = _continued(values.astype(np.float64), reach)
+    # (time, channels, taps per step)
+    windows = np.lib.stride_tricks.sliding_window_view(extended, 2 * reach + 1, axis=0)
+    resampled = np.empty(((len(values) - 1) * up // down + 1, values.shape[1]), values.dtype)
+    # The steps `phase`, `phase + up`, ... of the result have the same taps.
+    for phase in range(min(up, len(resampled))):
+        first, shift = divmod(phase * down, up)
+        places = half + shift - up * np.arange(-reach, reach + 1)
+        is_tap = (places >= 0) & (places < len(taps))
+        kernel = np.where(is_tap, taps[places * is_tap], 0)
+        part = resampled[phase::up]
+        part[:] = windows[first::down][: len(part)] @ kernel
     return resampled
+
+
+def _low_pass(edge):
+    """Returns the taps of a low-pass filter, which are a sinc function multiplied by a Kaiser
+    window. `scipy.signal.kaiserord` and `scipy.signal.firwin` use the same formulas.
+
+    Args:
+        edge: Frequency that the filter stops, as a fraction of the Nyquist frequency.
+    """
+    count = math.ceil((STOPPED - 7.95) / (2.285 * math.pi * (1 - PASSED) * edge) + 1)
+    steps = np.arange(-(count // 2 + 1), count // 2 + 2)
+    center = (1 + PASSED) / 2 * edge
+    taps = np.sinc(center * steps) * np.kaiser(len(steps), 0.1102 * (STOPPED - 8.7))
+    return taps / taps.sum()
 
 
 def _continued(values, count):

@@ -82,6 +82,21 @@ def test_short_recordings_are_resampled_without_new_extremes(tmp_path, count, na
     np.testing.assert_allclose(values, 7, rtol=1e-3)
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(("up", "down"), [(1, 2), (2, 1), (160, 441), (125, 256), (1, 50)])
+def test_the_filter_equals_scipys(up, down, channels):
+    values = np.random.default_rng(up).normal(size=(6000, channels))
+    width, cutoff = 0.1 / max(up, down), 0.95 / max(up, down)
+    taps, beta = scipy.signal.kaiserord(65, width)
+    window = scipy.signal.firwin(2 * (taps // 2 + 1) + 1, cutoff, window=("kaiser", beta))
+    expected = scipy.signal.resample_poly(values, up, down, axis=0, window=window)
+    result = _resampling.polyphase(values, Fraction(up, down))
+    end = len(window) // (2 * down) + 1  # SciPy adds zeros at the ends
+    inner = slice(end, len(result) - end)
+    assert len(result[inner]) > 10
+    np.testing.assert_allclose(result[inner], expected[inner], rtol=0, atol=1e-12)
+
+
 def test_a_ramp_stays_a_ramp_to_its_ends():
     ramp = np.arange(300.0)[:, None]
     values = _resampling.polyphase(ramp, _resampling.ratio_of(16_000, 44_100))
