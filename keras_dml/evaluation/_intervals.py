@@ -39,7 +39,7 @@ from keras_dml.evaluation._error_curves import WeightedCurves, area, crossing, l
 DRAWS = 1000
 PERCENTILES = (2.5, 97.5)
 OUTSIDE = 0.05  # probability that a 95 % interval does not contain the true value
-VALUES_AT_ONCE = 2**22  # weights in memory at once: 32 MiB of float64
+VALUES_AT_ONCE = 2**18  # weights in memory at once: 2 MiB of float64
 # If no event occurs in n trials, the event rate is at most 3 / n with 95 % confidence
 # (Jovanovic1997).
 RULE_OF_THREE = 3
