@@ -165,6 +165,8 @@ def _is_real(dtype):
 
 def refuse_masked(name, values):
     """Raises `TypeError` if an array, or an array in a list, has a masked value."""
+    if type(values) is np.ndarray:  # most values
+        return
     masked = np.ma.getmask(values) if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     if np.any(masked):
         index = tuple(int(i) for i in np.argwhere(masked)[0])

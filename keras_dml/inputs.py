@@ -119,11 +119,13 @@ class _Input:
         self.model: keras.Model | None = model
         self._rates_hz = set(rates_hz)
 
-    def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:
+    def read(self, recordings: ArrayLike | Recordings, *, warns: bool = True) -> list[np.ndarray]:
         """Checks inputs of the model, and converts them to float32 arrays.
 
         Args:
             recordings: Recordings, matrices or images.
+            warns: Whether the method emits a `UserWarning` if the magnitude of most recordings is
+                outside the range that the contract states for the training data.
 
         Returns:
             List of NumPy arrays.
@@ -140,7 +142,12 @@ class _Input:
             )
         arrays = [real(f"{self.name} {i}", x, np.float32) for i, x in enumerate(recordings)]
         self._check(arrays, recordings)
+        if warns:
+            self._warn(arrays)
         return arrays
+
+    def _warn(self, arrays):
+        """Warns of inputs that are valid but unusual."""
 
     def check_rate(self, rate_hz: float) -> None:
         """Checks that a sampling rate equals the rate of the model.
@@ -200,6 +207,8 @@ class Signals(_Input):
     def _check(self, signals, _):
         for i, signal in enumerate(signals):
             self._check_one(i, signal)
+
+    def _warn(self, signals):
         if self.contract is not None:
             self.contract.warn_of_magnitudes(signals)
 

@@ -143,14 +143,13 @@ class Usual:
         return f"channels {names} are flat: their values are always {values}"
 
     def _clipped(self, x):
-        for name, channel in zip(self.channels, x.T, strict=True):
-            for limit in (channel.min(), channel.max()):
-                fraction = _fraction_in_runs(channel == limit)
-                if fraction > CLIPPED:
-                    return (
-                        f"channel {name} is clipped: its value is at the limit {limit:.4g} for "
-                        f"{100 * fraction:.0f} % of the time"
-                    )
+        limits = np.stack([x.min(axis=0), x.max(axis=0)])  # (2, channels)
+        fractions = _fractions_in_runs(x[:, None] == limits)  # (2, channels)
+        for channel, i in np.argwhere(fractions.T > CLIPPED)[:1]:
+            return (
+                f"channel {self.channels[channel]} is clipped: its value is at the limit "
+                f"{limits[i, channel]:.4g} for {100 * fractions[i, channel]:.0f} % of the time"
+            )
         return None
 
     def _crest(self, x):
@@ -172,6 +171,8 @@ class Usual:
         if self.is_sound:
             return None
         is_repeated = np.diff(x, axis=0) == 0
+        if not is_repeated.any():
+            return None
         first, length = _longest_run(is_repeated.all(axis=1))
         if length > max(1, STILL * len(x)):
             return (
@@ -393,15 +394,19 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str
     return entry
 
 
-def _fraction_in_runs(values):
-    """Returns the fraction of time steps that belong to runs of at least two True values."""
-    neighbors = np.r_[False, values[:-1]] | np.r_[values[1:], False]
-    return (values & neighbors).mean()
+def _fractions_in_runs(values):
+    """Returns the fraction of time steps that belong to runs of at least two True values. The first
+    axis of `values` is time."""
+    is_pair = values[:-1] & values[1:]
+    is_in_run = np.zeros_like(values)
+    is_in_run[:-1] = is_pair
+    is_in_run[1:] |= is_pair
+    return is_in_run.mean(axis=0)
 
 
 def _longest_run(values):
     """Returns the start and the length of the longest run of True values."""
-    edges = np.flatnonzero(np.diff(np.r_[False, values, False].astype(np.int8)))
+    edges = np.flatnonzero(np.diff(values, prepend=False, append=False))
     if not edges.size:
         return 0, 0
     starts, ends = edges[::2], edges[1::2]

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import warnings
 from typing import Any
 
 import numpy as np
@@ -180,9 +179,7 @@ class Model:
             ValueError: If `recordings` is empty, or the model does not accept a recording.
         """
         recordings = self._as_list(recordings)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # `embed` emits one warning for all
-            self.inputs.read(recordings)
+        self.inputs.read(recordings, warns=False)  # `embed` emits one warning for all
         return {} if self.gate is None else self.gate.refused(recordings)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -268,8 +267,7 @@ class Reader:
 
     def _check(self, path, window):
         try:
-            with warnings.catch_warnings(action="ignore", category=UserWarning):
-                self._inputs.read([window])  # `embed` emits one warning for all
+            self._inputs.read([window], warns=False)  # `embed` emits one warning for all
         except ValueError as error:
             message = _messages.text_of(error).replace(f"{self._inputs.name} 0", str(path), 1)
             raise ValueError(message) from None

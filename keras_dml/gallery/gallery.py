@@ -170,6 +170,7 @@ class Gallery:
             raise
         self._claims = self._records.claims(tries)
         self._cached_templates = self._cached_changes = None
+        self._cached_scale = None, None  # templates, and the scale of their scores
 
     def _load(self, model: keras.Model | Path) -> GalleryModel:
         from keras_dml.gallery.keras_model import KerasModel  # loads Keras
@@ -258,8 +259,13 @@ class Gallery:
         nothing was calibrated, the model card's threshold for a false accept rate of 1 % is used.
         None if no threshold exists.
         """
-        limits, card_limits = self.thresholds, self.provisional
-        return choose_threshold(limits, None, card_limits) if limits or card_limits else None
+        return self._deciding(self.thresholds)
+
+    def _deciding(self, thresholds):
+        card_thresholds = self.provisional
+        if not thresholds and not card_thresholds:
+            return None
+        return choose_threshold(thresholds, None, card_thresholds)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -519,15 +525,15 @@ class Gallery:
                 no threshold exists.
         """
         self._claims.check(person, client)  # this check comes first, because it is fast
-        limit, used = self._limit(far, threshold)
+        thresholds = self.thresholds
+        limit, used = self._limit(far, threshold, thresholds)
         person, templates = self._templates_of(person)
         probes = self._embed_fit(recordings)
-        self._claims.begin(person, client)
         scores, denied = templates.scores(self._model, probes, [person])
         score, denied = float(scores[0]), bool(denied[0])  # NumPy rounds `limit`
         accepted = score <= limit and not denied
-        if accepted and score <= self._strictest(limit):
-            self._claims.accept(person, client)
+        resets = accepted and score <= self._strictest(limit, thresholds)
+        self._claims.conclude(person, client, resets)
         rates = {"scale": self._scale(templates), **_rates(used)}
         return Decision(accepted, person, score, limit, denied, **rates)
 
@@ -568,28 +574,28 @@ class Gallery:
         """
         top = whole("top", top, minimum=1)
         asks = far is not None or threshold is not None
-        decides = asks or self.thresholds or self.provisional
-        limit, used = self._limit(far, threshold) if decides else (None, None)
+        thresholds = self.thresholds
+        decides = asks or thresholds or self.provisional
+        limit, used = self._limit(far, threshold, thresholds) if decides else (None, None)
         client = checked_client(client)
         probes = self._embed_fit(recordings)
         templates, people = self._candidates(probes)
         self._check_anybody(templates)
         candidates, tied = templates.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in candidates)
-        if decides:
-            self._claims.begin(nearest[0].person, client, identified=True)
         least = nearest[0].score  # the score is infinite if `reject` excludes every person
         is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
-        if person is not None and least <= self._strictest(limit):
-            self._claims.accept(person, client, identified=True)
+        if decides:
+            resets = person is not None and least <= self._strictest(limit, thresholds)
+            self._claims.conclude(nearest[0].person, client, resets, identified=True)
         rates = {"scale": self._scale(templates), **_rates(used)}
         if used is not None and used.is_counted and used.among(people) < 1:
             rates["fpir"] = used.among(people)
         return Identification(person, nearest, limit, people, tied=tied, **rates)
 
-    def _limit(self, far, threshold):
+    def _limit(self, far, threshold, thresholds):
         """Returns `(score, used)`: the largest accepted score, and the `Threshold` that sets this
         score. `used` is None if the caller gave `threshold`."""
         if threshold is not None:
@@ -601,31 +607,35 @@ class Gallery:
                     )
                 )
             return float(threshold), None
-        used = self._threshold(far)
+        used = choose_threshold(thresholds, far, self.provisional)
         return used.value, used
 
     def _threshold(self, far):
         """Returns the `Threshold` for a false accept rate, see `choose_threshold`."""
         return choose_threshold(self.thresholds, far, self.provisional)
 
-    def _strictest(self, limit):
+    def _strictest(self, limit, thresholds):
         """Returns the largest score at which an accepted claim resets the count of rejected claims.
 
         The returned score is the default threshold, or `limit` if the gallery has no default
         threshold. If a looser threshold could reset the count, an attacker could choose this
         threshold to avoid the pauses.
         """
-        deciding = self.deciding
+        deciding = self._deciding(thresholds)
         return limit if deciding is None else deciding.value
 
     def _scale(self, templates):
         """Returns the `Scale` of the scores, see `Scale.from_card`. None if nobody is enrolled."""
+        if self._cached_scale[0] is templates:
+            return self._cached_scale[1]
         first = [templates.enrolled_of(name)[:1] for name in templates.names[:MOST_COMPARED]]
-        if not first:
-            return None
-        first = np.concatenate(first)
-        to_itself = np.mean(np.diag(self._model.distances(first, first)), dtype=np.float64)
-        return Scale.from_card(self._model.card, to_itself)
+        scale = None
+        if first:
+            first = np.concatenate(first)
+            to_itself = np.mean(np.diag(self._model.distances(first, first)), dtype=np.float64)
+            scale = Scale.from_card(self._model.card, to_itself)
+        self._cached_scale = templates, scale
+        return scale
 
     def explain(self, person: str, recording: ArrayLike) -> Explanation:
         """Explains which moments and channels of a recording contribute to its distance to a

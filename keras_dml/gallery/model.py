@@ -6,7 +6,6 @@ The module imports neither Keras nor a backend, so a gallery can decide with a .
 from __future__ import annotations
 
 import abc
-import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +106,9 @@ class GalleryModel(abc.ABC):
                 name = self.inputs.name
                 reasons[i] = _messages.text_of(error).replace(f"{name} 0", f"{name} {i}", 1)
         passed = [i for i in range(len(recordings)) if i not in reasons]
-        unfit = self.unfit([recordings[i] for i in passed])
-        reasons |= {passed[i]: reason for i, reason in unfit.items()}
+        if self._gate is not None and passed:
+            unfit = self._gate.refused([recordings[i] for i in passed])
+            reasons |= {passed[i]: reason for i, reason in unfit.items()}
         return dict(sorted(reasons.items()))
 
     def unfit(self, recordings: Recordings) -> dict[int, str]:
@@ -125,6 +125,4 @@ class GalleryModel(abc.ABC):
         return self._gate.refused(recordings)
 
     def _check_inputs(self, recordings):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # `embed` emits one warning for all
-            self.inputs.read(recordings)
+        self.inputs.read(recordings, warns=False)  # `embed` emits one warning for all

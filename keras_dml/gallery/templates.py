@@ -40,6 +40,7 @@ class Templates:
         first[1:] = owners[1:] != owners[:-1]
         self._starts = np.flatnonzero(first)  # first index of each person in `_enrolled_rows`
         self._lower_bounds = NOT_COMPUTED
+        self._owners = {}  # codes of the people for whom each embedding of a person is enrolled
         self.names: tuple[str, ...] = tuple(owners[self._starts])
         self._codes = {name: code for code, name in enumerate(self.names)}
         self._marked_codes = np.array(
@@ -122,8 +123,12 @@ class Templates:
         """Finds the embeddings of one person that are nearest to the probes. Returns the codes of
         all people for whom the same embeddings are enrolled."""
         enrolled = self.enrolled_of(person)
-        matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
-        owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
+        if person not in self._owners:
+            matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
+            self._owners[person] = [
+                {self._codes[name] for name in self.people[rows]} for rows in matches
+            ]
+        owners = self._owners[person]
         if all(len(codes) == 1 for codes in owners):
             return set()
         nearest = model.distances(probes, enrolled).argmin(axis=1)

@@ -182,11 +182,39 @@ class Claims:
         if self._tries is None:
             return
         with self._store.counting() as run:
-            run(
-                "DELETE FROM tries WHERE client = ? AND identified = ? AND person IN (SELECT id "
-                "FROM people WHERE name = ?)",
-                (checked_client(client), int(identified), composed(person)),
-            )
+            self._forget(run, person, client, identified)
+
+    def conclude(self, person: str, client: str, resets: bool, identified: bool = False) -> None:
+        """Counts a decided claim as rejected, or resets the count. Call this method before anybody
+        learns the decision.
+
+        The method is one transaction. If `resets` is True and no rejected claim is counted, nothing
+        is written to the disk.
+
+        Args:
+            person: Name of the claimed person, or of the nearest person in an identification.
+            client: Name of the client.
+            resets: True to reset the count, False to count the claim as rejected.
+            identified: True for an identification, False for a claim.
+
+        Raises:
+            TooManyTries: If the claim is made during a pause. The count does not change.
+        """
+        if not resets:
+            self.begin(person, client, identified)
+        elif self._tries is not None:
+            with self._store.counting() as run:
+                for failures, failed in self._forget(run, person, client, identified):
+                    self._refuse(failures, failed, time.time(), identified)
+
+    def _forget(self, run, person, client, identified):
+        """Deletes the count of rejected claims. Returns a list of the deleted `(failures, last
+        failure)`."""
+        return run(
+            "DELETE FROM tries WHERE client = ? AND identified = ? AND person IN (SELECT id FROM "
+            "people WHERE name = ?) RETURNING failures, failed",
+            (checked_client(client), int(identified), composed(person)),
+        ).fetchall()
 
     @property
     def _seconds_kept(self):

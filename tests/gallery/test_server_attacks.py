@@ -427,6 +427,21 @@ def test_a_server_starts_a_process_before_the_first_request(tmp_path, monkeypatc
     assert starts.read_text() == "start\n"
 
 
+def test_fast_files_wait_for_one_process(tmp_path, monkeypatch):
+    (tmp_path / "walk.csv").write_bytes(CSV)
+    monkeypatch.setattr(readers, "PATIENCE_SECONDS", 60)  # also on a busy machine
+    started, process = [], readers._Process
+    monkeypatch.setattr(readers, "_Process", lambda: started.append(process()) or started[-1])
+
+    async def work():
+        pool = readers.Readers()
+        pool.start()
+        reading = (pool.run("client", lambda read: read(tmp_path / "walk.csv")) for _ in range(8))
+        return await asyncio.gather(*reading)
+
+    assert len(asyncio.run(work())) == 8 and len(started) == 1
+
+
 @pytest.mark.slow
 def test_slow_files_of_one_client_leave_processes_to_others(slow_file, tmp_path, monkeypatch):
     fast = tmp_path / "fast.csv"

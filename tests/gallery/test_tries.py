@@ -1,6 +1,8 @@
 """Tests that rejected claims are counted per person and client and cause pauses."""
 
 import contextlib
+import itertools
+import sqlite3
 import threading
 
 import numpy as np
@@ -129,6 +131,32 @@ def test_claims_at_once_are_all_counted(store, place, clock):
     for thread in threads:
         thread.join()
     assert len(answers) == 8 and answers.count(0.0) == 3
+
+
+def test_an_accepted_claim_writes_only_to_reset_a_count(tmp_path, clock):
+    path = tmp_path / "f.db"
+    with opened({"path": path}) as store, contextlib.closing(sqlite3.connect(path)) as other:
+        store.add("alice", np.ones((1, 2, 3), "float32"))
+        claims, versions = store.claims(FEW), []
+        for resets in (True, True, False, True, True):
+            claims.conclude("alice", "", resets=resets)
+            versions += other.execute("PRAGMA data_version").fetchone()
+        assert [after != before for before, after in itertools.pairwise(versions)] == [
+            *(False, True, True, False)
+        ]
+
+
+def test_an_accepted_claim_in_a_pause_is_refused(store, clock):
+    claims = store.claims(FEW)
+    for _ in range(3):
+        claims.conclude("alice", "", resets=False)
+    for resets in (True, False, True):
+        with pytest.raises(TooManyTries) as error:
+            claims.conclude("alice", "", resets=resets)
+        assert error.value.seconds == 10
+    clock.now += 10
+    claims.conclude("alice", "", resets=True)
+    assert [seconds_of(claims) for _ in range(4)] == [0, 0, 0, 10]
 
 
 def test_setting_the_clock_neither_helps_nor_locks_out(store, clock):

@@ -230,8 +230,9 @@ def application(gallery: "Gallery", settings: Settings) -> ASGIApp:
     )
 
 
-def _check_rights(request: Request):
+async def _check_rights(request: Request):
     """Raises an error for a request that the token of the client does not allow."""
+    # `async`, because FastAPI runs other functions in a thread, which takes .3 ms per request
     client = request.scope.get("client_of_token")
     name = request.scope["route"].name
     if client is not None and not client.may_change and name not in VERIFY_ONLY:

@@ -4,6 +4,7 @@ import pathlib
 
 from keras_dml import _messages
 from keras_dml._typing import Path
+from keras_dml.gallery.server.names import NAMES
 from keras_dml.gallery.server.threads import Busy
 
 # The first type that fits an error selects its status. Clients see the message of the error.
@@ -17,17 +18,6 @@ STATUSES: dict[type[Exception], int] = {
 CLOSED = (503, "The server cannot use its gallery or its disk now. The server's log states why.")
 BUSY = (503, "The server has too many requests. Send this request again in a second.")
 KINDS: tuple[type[Exception], ...] = (*STATUSES, OSError, Busy)
-NAMES = {  # how the interface spells arguments and functions in messages
-    "calibrate()": "`keras-dml calibrate`",
-    "calibrate_listening()": "`keras-dml calibrate --window SECONDS`",
-    "enroll()": "`keras-dml enroll`",
-    "people()": "GET /people",
-    "purge()": "`keras-dml people`",
-    "reject()": "`keras-dml reject`",
-    "resample_hz": "`resample`",
-    "scores": "",  # no score may reach a client
-    "Gallery.forget()": "`keras-dml forget`",
-}
 
 
 class Translator:

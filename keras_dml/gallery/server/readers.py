@@ -22,6 +22,9 @@ MOST = 8  # largest number of processes for all clients together
 MOST_OF_CLIENT = 4  # processes per client; more would block other clients
 MOST_WAITING = 64  # largest number of requests that wait for a process
 MOST_IDLE = 2  # processes that wait for a request
+# A request waits this long for a busy process before it starts another process. Most files are read
+# in a few milliseconds, and a process needs 150 ms of processor time and 30 MB to start.
+PATIENCE_SECONDS = 0.2
 COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
 ERRORS: dict[str, type[Exception]] = {"value": ValueError, "import": ImportError, "system": OSError}
 
@@ -74,7 +77,7 @@ class Readers:
 
     def _with_process(self, client, function):
         with self._changed:
-            self._changed.wait_for(lambda: self._has_place(client))
+            self._wait_for_place(client)
             self._waiting -= 1
             self._running[client] += 1
             process = self._idle.pop() if self._idle else None
@@ -95,6 +98,14 @@ class Readers:
                 self._changed.notify_all()
             if process and not is_reusable:
                 process.end()
+
+    def _wait_for_place(self, client):
+        """Waits until a process is idle, or until the request may start another process."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        self._changed.wait_for(lambda: self._has_place(client))
+        while not self._idle and self._running and time.monotonic() < end:
+            self._changed.wait_for(lambda: self._idle, end - time.monotonic())
+            self._changed.wait_for(lambda: self._has_place(client))
 
     def _has_place(self, client):
         return self._running.total() < MOST and self._running[client] < MOST_OF_CLIENT

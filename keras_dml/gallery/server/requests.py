@@ -155,7 +155,7 @@ def _file(number, rows, opened):
     return file
 
 
-def _client(request: Request) -> Client:
+async def _client(request: Request) -> Client:  # `async`, so that it needs no thread
     return request.scope["client_of_token"]
 
 

@@ -14,7 +14,7 @@ import warnings
 from keras_dml import recordings
 from keras_dml._messages import spelled
 from keras_dml.gallery.server import messages
-from keras_dml.gallery.server.errors import NAMES
+from keras_dml.gallery.server.names import NAMES
 
 MEMORY = 3 * 2**30  # largest address space in bytes; libraries reserve most of it without using it
 ORPHAN_SECONDS = 30  # longest time for a file, in case the server was killed
