@@ -4,7 +4,11 @@ python -m tests.bench.commands
 python -m tests.bench.commands --model vowels_qp_wl
 
 The recordings are the golden recordings of the model with noise, in csv files at the rate of the
-model, because times do not depend on who made a recording. The engines take turns.
+model, because times do not depend on who made a recording. The recordings for `--resample` have
+another rate. The engines take turns.
+
+The figures are those of an installed package, whose modules are compiled: the benchmark stores the
+compiled modules in a temporary folder, and runs all commands once before it measures.
 """
 
 import argparse
@@ -21,7 +25,10 @@ from keras_dml.zoo import lookup, reading
 from tests.bench import smoke
 
 PEOPLE, FILES = 24, 4
-SMOKE = {"PEOPLE": 24, "FILES": 3, "rounds": 1, "model": "gait_lda"}
+RATIO = 1.28  # rate of the recordings for `--resample`, divided by the rate of the model
+WARM_UP = 1  # number of rounds before the measurement, in which Python compiles the modules
+JITTER = 0.2  # largest deviation of an uneven time, in time steps
+SMOKE = {"PEOPLE": 24, "FILES": 3, "WARM_UP": 0, "rounds": 1, "model": "gait_lda"}
 # Runs the command line and prints processor time and memory of this process.
 MEASURED = """
 import resource, sys
@@ -52,11 +59,12 @@ def main():
         root = pathlib.Path(folder)
         length = write_recordings(root, arguments.model)
         measured = {}
-        for round_ in range(arguments.rounds):
+        for round_ in range(WARM_UP + arguments.rounds):
             for engine in ENGINES:
                 for name, words in commands(root, arguments.model, engine, round_, length):
-                    key = name, engine
-                    measured.setdefault(key, []).append(run(words))
+                    figures = run(words, root / "compiled")
+                    if round_ >= WARM_UP:
+                        measured.setdefault((name, engine), []).append(figures)
     for name in dict.fromkeys(name for name, _ in measured):
         cells = [np.min(measured[name, engine], axis=0) for engine in ENGINES]
         seconds, memory = np.transpose(cells)
@@ -66,7 +74,8 @@ def main():
 
 
 def write_recordings(root, model):
-    """Writes files `root/people/PERSON/NUMBER.csv`, and returns their length in seconds."""
+    """Writes `root/people/PERSON/NUMBER.csv`, and `root/even.csv` and `root/uneven.csv` at another
+    rate. Returns the length of the shortest recording in seconds."""
     card, rng = zoo.card(model), np.random.default_rng(0)
     golden, _ = reading.read_golden(lookup.find(model) / card["golden"]["input"])
     rate_hz = card["input"]["rate_hz"]
@@ -78,15 +87,18 @@ def write_recordings(root, model):
         for number in range(FILES):
             signal = base + rng.normal(0, 0.02 * base.std(axis=0), base.shape)
             times = np.arange(len(signal)) / rate_hz
-            np.savetxt(
-                folder / f"{number}.csv",
-                np.c_[times, signal],
-                "%.9g",
-                ",",
-                header=header,
-                comments="",
-            )
+            write_table(folder / f"{number}.csv", header, np.c_[times, signal])
+    # two more steps, so that the resampled recordings are not too short for the model
+    even = np.arange(0, times[-1] + 2 / rate_hz, 1 / (RATIO * rate_hz))
+    uneven = even + rng.uniform(-JITTER, JITTER, len(even)) / (RATIO * rate_hz)
+    for name, new_times in (("even", even), ("uneven", uneven)):
+        columns = [np.interp(new_times, times, channel) for channel in signal.T]
+        write_table(root / f"{name}.csv", header, np.c_[new_times, np.transpose(columns)])
     return min(map(len, golden)) / rate_hz
+
+
+def write_table(path, header, rows):
+    np.savetxt(path, rows, "%.9g", ",", header=header, comments="")
 
 
 def commands(root, model, engine, round_, length):
@@ -98,6 +110,9 @@ def commands(root, model, engine, round_, length):
     yield "enroll", (*enroll, *chosen)
     yield "enroll, 24 people", ("enroll", gallery, people, *chosen)
     yield "verify", ("verify", gallery, "p00", first / "2.csv", *chosen)
+    for times in ("even", "uneven"):
+        resampled = (root / f"{times}.csv", "--resample")
+        yield f"verify --resample, {times} times", ("verify", gallery, "p00", *resampled, *chosen)
     yield "identify", ("identify", gallery, second / "2.csv", *chosen)
     yield "explain", ("explain", gallery, "p00", second / "2.csv", *chosen)
     yield "compare", ("compare", first / "0.csv", second / "0.csv", "--model", model, *chosen)
@@ -108,10 +123,13 @@ def commands(root, model, engine, round_, length):
     yield "people", ("people", gallery)
 
 
-def run(words):
-    """Returns the processor time in seconds and the largest memory in MB of a command."""
+def run(words, compiled):
+    """Returns the processor time in seconds and the largest memory in MB of a command. Python
+    stores compiled modules in the folder `compiled`."""
     command = [sys.executable, "-c", MEASURED, *map(str, words)]
-    process = subprocess.run(command, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPYCACHEPREFIX": str(compiled)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
     *_, last = process.stderr.strip().splitlines()
     seconds, memory, status = last.split()
     if process.returncode or int(status) > 1:

@@ -9,7 +9,9 @@ python -m tests.bench.serve --json
 
 The clients identify recordings among four people. The recordings are the golden recordings of the
 model with noise, because times do not depend on who made a recording. The memory of a server is
-printed without and with its processes that read files.
+printed without and with its processes that read files. The processor time per answer is the time
+of the server and of its processes that read files. Its inverse is the number of answers a second of
+one core, without the time of the clients.
 """
 
 import argparse
@@ -58,27 +60,35 @@ def main():
         for url in urls:
             asked(url, probes, WARM_UP)
         print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+        processes = [psutil.Process(server.pid) for _, server in servers]
         for clients in (1, arguments.clients):
-            start = time.perf_counter()
+            start, used = time.perf_counter(), sum(map(processor_seconds, processes))
             with concurrent.futures.ThreadPoolExecutor(clients) as pool:
                 targets = itertools.islice(itertools.cycle(urls), clients)
                 times = pool.map(lambda url: asked(url, probes, arguments.requests), targets)
                 seconds = np.concatenate(list(times))
             p50, p99 = 1e3 * np.percentile(seconds, [50, 99])
             rate = len(seconds) / (time.perf_counter() - start)
+            used = (sum(map(processor_seconds, processes)) - used) / len(seconds)
             print(
                 f"{clients} at once of {arguments.servers} server(s): p50 {p50:.0f} ms, "
-                f"p99 {p99:.0f} ms, {rate:.1f} answers a second"
+                f"p99 {p99:.0f} ms, {rate:.1f} answers a second, {1e3 * used:.1f} ms of processor "
+                f"time per answer ({1 / used:.0f} answers a second of one core)"
             )
-        for _, server in servers:
-            process = psutil.Process(server.pid)
-            seconds = sum(process.cpu_times()[:2])
-            readers = [child.memory_info().rss for child in process.children(recursive=True)]
-            own, of_readers = process.memory_info().rss / 1e6, sum(readers) / 1e6
-            print(
-                f"server: {own:.0f} MB, {len(readers)} processes that read files: "
-                f"{of_readers:.0f} MB, {seconds:.1f} s of processor time of the server"
-            )
+            for process in processes:
+                readers = [child.memory_info().rss for child in process.children(recursive=True)]
+                own, of_readers = process.memory_info().rss / 1e6, sum(readers) / 1e6
+                print(
+                    f"server: {own:.0f} MB, {len(readers)} processes that read files: "
+                    f"{of_readers:.0f} MB"
+                )
+
+
+def processor_seconds(process):
+    """Returns the processor time of a process and of its children, also of those that have
+    ended."""
+    children = process.children(recursive=True)
+    return sum(process.cpu_times()[:4]) + sum(sum(child.cpu_times()[:2]) for child in children)
 
 
 def enrolled(folder, model, is_json):
