@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # help texts must not import NumPy
 
 PACKED = ".gz"  # suffix of text files that gzip compressed
 # Modules that `read` needs for every format.
-LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate", "scipy.signal")
+LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate")
 HINTS = {  # advice in the error for a file with one of these suffixes
     ".asc": "Write a sample report by EyeLink Data Viewer",
     ".xlsx": "Save the sheet as CSV",

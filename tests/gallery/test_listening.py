@@ -109,7 +109,7 @@ def test_a_claim_is_rejected_by_the_mean_score_of_its_windows(gallery, people):
         boundary = dataclasses.replace(limits, spread=0.0, reject_above=reject_above)
         claim = Listening(gallery, "alice", boundary, lambda: None)
         steps.append(claim.add(recording).answer)
-    assert score > limits.value and steps == ["rejected", "not yet"]
+    assert score > limits.value and steps == ["rejected", "undecided"]
 
 
 def test_chunks_after_the_decision_are_ignored(gallery, people):
