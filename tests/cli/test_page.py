@@ -341,6 +341,12 @@ def test_the_keyboard_reaches_every_control(act, browser):
         assert act("return document.activeElement.id;") == name
         visible = "by('drop')" if name == "files" else "document.activeElement"
         assert act(f"return getComputedStyle({visible}).outlineStyle;") == "solid"
+    act("by('person').focus();")
+    enter = {"key": "Enter", "windowsVirtualKeyCode": 13}
+    browser.call("Input.dispatchKeyEvent", type="keyDown", text="\r", **enter)
+    browser.call("Input.dispatchKeyEvent", type="keyUp", **enter)
+    act("await wait(() => by('result').checkVisibility()); await idle();")
+    assert act("return by('detail').innerText;").startswith("Enter the name")
 
 
 def test_the_page_asks_ios_for_permission_to_use_motion_sensors(act):

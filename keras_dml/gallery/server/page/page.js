@@ -1,23 +1,18 @@
 // The web page of a gallery. It records with the sensors of a phone, sends recordings to the server
 // and shows the responses. All text is inserted as text, never as HTML.
+import {
+  Refused, by, button, draw, element, listChosen, named, note, percent, plural, receiveFiles,
+  runner, say,
+} from "./elements.js"; // prettier-ignore
 import { csv, wav } from "./formats.js";
-import { SensorError, allowMotion, pause, recordMotion, recordSound } from "./sensors.js";
-import { drawMotion, drawSound } from "./trace.js";
+import * as recorder from "./recorder.js";
+import { SensorError } from "./sensors.js";
 
-const by = (id) => document.getElementById(id);
 let token = "";
 let model = { channels: [], sensor: null };
 let chosen = [];
 let answered = false; // whether the next recording replaces the chosen files
-let recordings = 0; // number of recordings that this page has made
 const recorded = new WeakSet(); // files that this page has made
-
-class Refused extends Error {
-  constructor(message, status = null) {
-    super(message);
-    this.status = status;
-  }
-}
 
 const ask = async (path, options = {}) => {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
@@ -28,17 +23,7 @@ const ask = async (path, options = {}) => {
   throw new Refused(problem.error || `The server answered ${answer.status}.`, answer.status);
 };
 
-const element = (tag, text, parent, name = "") => {
-  const node = document.createElement(tag);
-  node.textContent = text;
-  node.className = name;
-  parent.append(node);
-  return node;
-};
-
 const shown = (value) => (value === null ? "infinite" : String(Number(value.toPrecision(4))));
-const rounded = (value) => String(Number(value.toFixed(1)));
-const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
 const warned = (threshold) =>
   threshold.provisional
     ? ", provisional: from the model's card"
@@ -46,7 +31,6 @@ const warned = (threshold) =>
       ? ", extrapolated: only an estimate"
       : "";
 const promised = (threshold) => `${percent(threshold.far)}${warned(threshold)}`;
-const SECONDS = { usual: 6, most: 60 }; // default and largest length of a recording
 const limited = (decision) =>
   decision.far === null
     ? ""
@@ -68,47 +52,6 @@ const form = (decides = false) => {
   const fields = { ...reading, far: decides ? by("far").value : "" };
   for (const [name, value] of Object.entries(fields)) if (value) data.append(name, value);
   return data;
-};
-
-const named = () => {
-  const person = by("person").value.trim();
-  if (!person) {
-    by("person").focus();
-    throw new Refused("Enter the name of a person first.");
-  }
-  return person;
-};
-
-const say = (answer, detail, kind = "") => {
-  by("answer").textContent = answer;
-  by("answer").className = kind;
-  by("detail").textContent = detail;
-  for (const id of ["progress-of", "scores", "notes"]) by(id).replaceChildren();
-  by("why").hidden = true;
-  by("result").hidden = false;
-  by("result").scrollIntoView({ block: "nearest" });
-};
-
-const note = (texts) => texts.forEach((text) => element("li", text, by("notes")));
-
-// Draws a bar for each person, green if the closeness is accepted. A server without --scores sends
-// no closeness.
-const draw = (candidates, needed) => {
-  for (const { person, closeness } of candidates) {
-    if (closeness === null) continue;
-    const row = element("div", "", by("scores"), "score");
-    const label = element("div", "", row, "label");
-    element("span", person, label);
-    const limit = needed === null ? "" : `, ${rounded(needed)} is needed`;
-    element("span", `closeness ${rounded(closeness)} of 100${limit}`, label);
-    const bar = element("div", "", row, "bar");
-    bar.setAttribute("aria-hidden", "true");
-    if (needed !== null) {
-      element("div", "", bar, "within").style.left = `${needed}%`;
-      element("div", "", bar, "limit").style.left = `${needed}%`;
-    }
-    element("div", "", bar, "mark").style.left = `${closeness}%`;
-  }
 };
 
 const explain = async (person) => {
@@ -191,7 +134,6 @@ const day = new Intl.DateTimeFormat("en", {
   day: "numeric",
 });
 const time = new Intl.DateTimeFormat("en", { timeStyle: "short" });
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 // Lists the recordings of a person by day, in the time zone of this device. If two or more
 // recordings are all from one day, shows the same hint as `keras-dml enroll`.
@@ -211,7 +153,7 @@ const showDays = async (person, parent) => {
     element("span", [...new Set(times)].join(", "), row, "small wide");
   }
   if (stored.length < 2 || Object.keys(days).length > 1) return;
-  const more = KINDS[model.sensor]?.word ?? "recording";
+  const more = recorder.wordFor(model.sensor);
   const hint = element("p", "", parent, "notice");
   element("strong", `One more ${more} on another day.`, hint);
   hint.append(
@@ -230,10 +172,7 @@ const listPeople = async () => {
     element("option", "", by("names")).value = person;
     const row = element("li", "", by("people"));
     element("strong", person, row, "name");
-    const button = element("button", "Remove", row);
-    button.type = "button";
-    button.setAttribute("aria-label", `Remove ${person}`);
-    button.addEventListener("click", () => work(() => remove(person)));
+    button("Remove", `Remove ${person}`, row, () => work(() => remove(person)));
     const days = element("details", "", row, "wide");
     element("summary", plural(recordings, "recording"), days);
     const list = element("div", "", days);
@@ -257,108 +196,18 @@ const listThresholds = async () => {
       "model's card decides, if there is one.";
 };
 
-const KINDS = {
-  microphone: {
-    button: "Record speech",
-    word: "recording",
-    advice: "Speak in your usual voice until the time is over.",
-    sensor: "the microphone",
-    delay: 0,
-    draw: drawSound,
-    async record(seconds, show, signal) {
-      const { samples, rate } = await recordSound(model.rate_hz, seconds, show, signal);
-      return [wav(samples, rate), "wav"];
-    },
-  },
-  accelerometer: {
-    button: "Record a walk",
-    word: "walk",
-    advice:
-      "Use the same phone and carry it in the same place each time, such as the right trouser " +
-      "pocket. Walk until the time is over. The screen must stay on.",
-    sensor: "the motion sensors",
-    delay: 5, // to put the phone into a pocket
-    draw: drawMotion,
-    async record(seconds, show, signal) {
-      const axes = model.channels.map((channel) => channel.toLowerCase().at(-1));
-      const withGravity = model.sensor === "accelerometer";
-      const rows = await recordMotion(axes, withGravity, seconds, show, signal);
-      return [csv(rows, model.channels), "csv"];
-    },
-  },
-};
-KINDS["linear-acceleration"] = KINDS.accelerometer;
-
 const offer = async () => {
   model = await (await ask("model")).json();
-  const kind = KINDS[model.sensor];
-  by("recorder").hidden = !kind || !isSecureContext;
-  by("insecure").hidden = !kind || isSecureContext;
-  if (!kind) return;
-  by("insecure").textContent =
-    `This page was opened over plain HTTP, so it cannot use ${kind.sensor}. Open ` +
-    "the page over HTTPS, or at 127.0.0.1 on the server's own machine. You can still choose files.";
-  by("record").textContent = kind.button;
-  by("advice").textContent = kind.advice;
-  const least = model.min_steps / model.rate_hz;
-  const most = model.max_steps ? Math.floor(model.max_steps / model.rate_hz) : SECONDS.most;
-  by("seconds").value = Math.max(1, Math.min(most, Math.max(SECONDS.usual, Math.ceil(2 * least))));
-  by("delay").value = kind.delay;
+  recorder.offer(model, model.max_steps);
 };
 
-const numberIn = (id, name) => {
-  if (!by(id).checkValidity() || by(id).value === "") {
-    by(id).focus();
-    throw new Refused(`${name} must be a number from ${by(id).min} to ${by(id).max}.`);
-  }
-  return Number(by(id).value);
-};
-
-let cancel = null; // function that ends the current recording
-
-const record = async () => {
-  const kind = KINDS[model.sensor];
-  const [seconds, delay] = [numberIn("seconds", "Seconds"), numberIn("delay", "Countdown")];
-  const controller = new AbortController();
-  const { signal } = controller;
-  cancel = () => controller.abort();
-  if (kind.draw === drawMotion) await allowMotion();
-  const lock = await navigator.wakeLock?.request("screen").catch(() => null);
-  by("running").hidden = false;
-  by("progress").max = seconds;
-  by("progress").value = 0;
-  by("state").textContent = "";
-  by("left").textContent = "";
-  try {
-    const draw = kind.draw(by("trace"), seconds);
-    for (let left = delay; left > 0; left -= 1) {
-      by("left").textContent = `Starts in ${left} s`;
-      await pause(1000, signal);
-    }
-    by("state").textContent = `Recording ${seconds} s.`;
-    by("left").textContent = `${seconds} s left`;
-    const show = (now, values) => {
-      draw(now, values);
-      by("progress").value = now;
-      by("left").textContent = `${Math.max(0, Math.ceil(seconds - now))} s left`;
-    };
-    const [content, suffix] = await kind.record(seconds, show, signal);
-    recordings += 1;
-    const file = new File([content], `recording-${recordings}.${suffix}`);
+const record = () =>
+  recorder.record(model, (number, { rows, samples, rate }) => {
+    const name = `recording-${number}.${rows ? "csv" : "wav"}`;
+    const file = new File([rows ? csv(rows, model.channels) : wav(samples, rate)], name);
     recorded.add(file);
     choose(answered ? [file] : [...chosen, file]);
-    by("state").textContent = `${file.name} is ready: ${seconds} s.`;
-    navigator.vibrate?.(300);
-  } catch (error) {
-    by("state").textContent = "";
-    if (!signal.aborted) throw error;
-    by("state").textContent = "The recording was canceled.";
-  } finally {
-    cancel = null;
-    by("running").hidden = true;
-    await lock?.release();
-  }
-};
+  });
 
 const refresh = async () => {
   await offer();
@@ -373,26 +222,14 @@ const refresh = async () => {
   by("access").hidden = true;
 };
 
-const work = async (task) => {
-  const focused = document.activeElement;
-  const buttons = [...document.querySelectorAll("button:not(#cancel)")];
-  buttons.forEach((button) => (button.disabled = true));
-  document.body.setAttribute("aria-busy", "true");
-  try {
-    await task();
-  } catch (error) {
-    const isSensor = error instanceof SensorError;
-    const isExpected = isSensor || error instanceof Refused;
-    say(
-      isSensor ? "No recording" : "No answer",
-      isExpected ? error.message : "The server cannot be reached.",
-    );
-  } finally {
-    document.querySelectorAll("button").forEach((button) => (button.disabled = false));
-    document.body.removeAttribute("aria-busy");
-    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
-  }
-};
+const work = runner((error) => {
+  const isSensor = error instanceof SensorError;
+  const isExpected = isSensor || error instanceof Refused;
+  return [
+    isSensor ? "No recording" : "No answer",
+    isExpected ? error.message : "The server cannot be reached.",
+  ];
+});
 
 const decide = (task) =>
   work(async () => {
@@ -401,45 +238,18 @@ const decide = (task) =>
   });
 
 const choose = (files) => {
-  chosen = [...files];
+  chosen = files;
   answered = false;
-  by("chosen").replaceChildren();
-  for (const file of chosen) {
-    const row = element("li", "", by("chosen"));
-    element("span", file.name, row, "name");
-    const button = element("button", "Leave out", row);
-    button.type = "button";
-    button.setAttribute("aria-label", `Leave out ${file.name}`);
-    button.addEventListener("click", () => {
-      choose(chosen.filter((entry) => entry !== file));
-      by("files").focus();
-    });
-  }
+  listChosen(chosen, choose);
 };
 
-const drop = by("drop");
-for (const name of ["dragenter", "dragover"]) {
-  drop.addEventListener(name, (event) => {
-    event.preventDefault();
-    drop.classList.add("over");
-  });
-}
-drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-drop.addEventListener("drop", (event) => {
-  event.preventDefault();
-  drop.classList.remove("over");
-  choose(event.dataTransfer.files);
-});
-by("files").addEventListener("change", (event) => choose(event.target.files));
+receiveFiles(choose);
 by("record").addEventListener("click", () => work(record));
-by("cancel").addEventListener("click", () => cancel?.());
-document.addEventListener("keydown", (event) => event.key === "Escape" && cancel?.());
 by("identify").addEventListener("click", () => decide(identify));
-by("verify").addEventListener("click", () => decide(verify));
 by("enroll").addEventListener("click", () => work(enroll));
 by("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  decide(by("person").value.trim() ? verify : identify);
+  decide(verify); // by the button, or by the key Enter
 });
 by("access").addEventListener("submit", (event) => {
   event.preventDefault();
