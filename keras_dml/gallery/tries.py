@@ -82,6 +82,11 @@ class Tries:
         longest = self.longest_identified if identified else self.longest
         return min(longest, self.pause * 2.0**doublings)
 
+    @property
+    def seconds_kept(self) -> float:
+        """Number of seconds after which a count of rejected claims is deleted."""
+        return FORGOTTEN_AFTER * self.longest
+
     def left(self, failures: int, last: float, now: float, identified: bool = False) -> float:
         """Returns the number of seconds until a pause ends.
 
@@ -109,7 +114,7 @@ class Claims:
     """
 
     def __init__(self, store: Store, tries: Tries | None):
-        self._store, self._tries = store, tries
+        self._store, self.tries = store, tries
 
     def check(self, person: str, client: str) -> None:
         """Raises `TooManyTries` if a client must wait before its next claim to be a person.
@@ -119,7 +124,7 @@ class Claims:
             client: Name of the client, see `checked_client`.
         """
         name = name_or_none(person)
-        if self._tries is None or name is None:
+        if self.tries is None or name is None:
             return
         condition, *values = self._store.among("people.name", [name])
         query = (
@@ -146,7 +151,7 @@ class Claims:
             TooManyTries: If the claim is made during a pause. A claim during a pause is not
                 counted.
         """
-        if self._tries is None:
+        if self.tries is None:
             return
         now = time.time()
         # On a server, an update locks the row even if no value changes.
@@ -162,7 +167,7 @@ class Claims:
         )
         client = checked_client(client)
         with self._store.counting() as run:
-            run("DELETE FROM tries WHERE failed < ?", (now - self._seconds_kept,))
+            run("DELETE FROM tries WHERE failed < ?", (now - self.tries.seconds_kept,))
             row = run(lock, (client, int(identified), now, composed(person))).fetchone()
             if row is None:  # the person was removed meanwhile
                 return
@@ -179,7 +184,7 @@ class Claims:
             identified: True to reset the count of identifications, False to reset the count of
                 claims.
         """
-        if self._tries is None:
+        if self.tries is None:
             return
         with self._store.counting() as run:
             self._forget(run, person, client, identified)
@@ -216,13 +221,9 @@ class Claims:
             (checked_client(client), int(identified), composed(person)),
         ).fetchall()
 
-    @property
-    def _seconds_kept(self):
-        return FORGOTTEN_AFTER * self._tries.longest
-
     def _refuse(self, failures, failed, now, identified=False):
-        seconds = self._tries.left(failures, failed, now, identified)
-        if seconds > 0 and now - failed < self._seconds_kept:
+        seconds = self.tries.left(failures, failed, now, identified)
+        if seconds > 0 and now - failed < self.tries.seconds_kept:
             raise TooManyTries(seconds)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import hashlib
 import json
@@ -23,13 +24,17 @@ from keras_dml.gallery.gallery import Gallery
 from keras_dml.gallery.keras_model import KerasModel, keras_model_of
 from keras_dml.gallery.results import Threshold
 from keras_dml.gallery.server import sensors
+from keras_dml.gallery.tries import DEFAULT
 
 if TYPE_CHECKING:
     from keras_dml._backend import keras
 
 PAGE = pathlib.Path(__file__).with_name("web_page")
 SHARED = pathlib.Path(__file__).with_name("server") / "page"
-SHARED_FILES = ("page.css", "sensors.js", "trace.js", "worklet.js")  # of the page of `serve`
+# Files of the page of `serve`
+SHARED_FILES = (
+    *("elements.js", "page.css", "recorder.js", "sensors.js", "trace.js", "worklet.js"),
+)
 SITE, FILES, LITERT, MODELS = "site.json", "files.js", "litert", "models"
 MODEL, ABOUT, GOLDEN = "model.tflite", "about.json", "golden.bin"
 ROWS = 64  # embeddings that one call of a file compares
@@ -80,9 +85,11 @@ def export_web(
 
     People enroll in the page by files (CSV or WAV), by motion sensors or by the microphone. The
     page decides with the rules and the thresholds of the gallery, or of the model card if the
-    source is a model or if nothing was calibrated. It does not count rejected claims. Templates
-    stay in the database of the browser (IndexedDB). The page can save them to a file, which
-    `Gallery.merge` reads, and load a file that `Gallery.export_templates` wrote.
+    source is a model or if nothing was calibrated. Rejected claims cause the same pauses as in the
+    gallery. Templates and counts of rejected claims stay in the database of the browser
+    (IndexedDB), so a person who controls the browser can delete the counts. The page can save
+    templates to a file, which `Gallery.merge` reads, and load a file that
+    `Gallery.export_templates` wrote.
 
     The folder contains no templates and no names of people, so it can be published. Serve it over
     HTTPS, or at localhost, because browsers allow sensors and offline use only there. The server
@@ -278,8 +285,16 @@ class _Source:
             "reading": {} if self._gallery is None else self._gallery.reading,
             "thresholds": [_threshold(threshold) for threshold in self.thresholds],
             "outlier_limit": max(limits, default=None),
+            "tries": self._tries(),
             "distance_to_others": None if imposters is None else imposters["mean"],
         }
+
+    def _tries(self):
+        """Returns the limits on rejected claims, or None if the gallery does not count claims."""
+        tries = DEFAULT if self._gallery is None else self._gallery._claims.tries
+        if tries is None:
+            return None
+        return {**dataclasses.asdict(tries), "kept": tries.seconds_kept}
 
 
 def _threshold(threshold):
@@ -293,12 +308,17 @@ def _write_json(path, content):
 
 
 def _write_list_of_files(folder):
-    """Writes the list of all files for the service worker. The version changes with the files."""
-    digest, names = hashlib.sha256(), ["./"]
+    """Writes the list of all files for the service worker, with hashes (subresource integrity).
+
+    The version changes with the files. A browser that downloads while the files change on the
+    server therefore never keeps files of two versions.
+    """
+    hashes = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = path.relative_to(folder).as_posix()
-        names.append(name)
-        digest.update(name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    names.remove("sw.js")
-    site = json.dumps({"version": digest.hexdigest()[:16], "files": names}, indent=1)
+        digest = base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
+        hashes[path.relative_to(folder).as_posix()] = f"sha256-{digest}"
+    version = hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:16]
+    del hashes["sw.js"]
+    files = {"./": hashes["index.html"], **hashes}
+    site = json.dumps({"version": version, "files": files}, indent=1)
     (folder / FILES).write_text(f"self.SITE = {site};\n", encoding="utf-8")

@@ -1,8 +1,10 @@
 """Tests of the web page of a gallery: the files that Python writes, and the page in Chromium."""
 
 import base64
+import contextlib
 import dataclasses
 import functools
+import hashlib
 import http.server
 import io
 import json
@@ -11,6 +13,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 import wave
 
 import numpy as np
@@ -23,7 +26,7 @@ from keras_dml import edge, layers, models, quality, recordings, zoo
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _demo
-from keras_dml.gallery import enrollment, litert_js, template_files, web
+from keras_dml.gallery import enrollment, litert_js, names, template_files, tries, web
 from keras_dml.gallery.files import Reader
 from tests.cli.browser import Browser
 
@@ -71,7 +74,7 @@ def packages(tmp_path_factory):
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory):
     path = tmp_path_factory.mktemp("gallery") / "family.db"
-    with galleries.Gallery(path, small(), tries=None) as opened:
+    with galleries.Gallery(path, small()) as opened:
         rng = np.random.default_rng(0)
         people = np.repeat([f"volunteer {i}" for i in range(8)], 3)
         walks = [rng.normal(i // 3, 1, (30, 3)).astype(np.float32) for i in range(24)]
@@ -94,9 +97,16 @@ def test_the_folder_is_complete_and_lists_its_files(site):
     text = (site.path / "files.js").read_text()
     listed = json.loads(text.removeprefix("self.SITE = ").removesuffix(";\n"))["files"]
     assert {*listed} == files - {"sw.js", "files.js"} | {"./"}
-    for name in ("main.js", "model.js", "read.js", "sw.js"):  # relative imports of written files
-        for imported in re.findall(r'from "\./([^"]+)"', (site.path / name).read_text()):
-            assert imported in files
+    for name, expected in listed.items():
+        content = (site.path / ("index.html" if name == "./" else name)).read_bytes()
+        digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+        assert expected == f"sha256-{digest}"
+    imports = [
+        name
+        for path in site.path.glob("*.js")
+        for name in re.findall(r'(?:from|import) "\./([^"]+)"', path.read_text())
+    ]
+    assert len(imports) > 20 and {*imports} <= files
     assert set(site.models) == {"family"} and site.bytes == sum(
         path.stat().st_size for path in site.path.rglob("*") if path.is_file()
     )
@@ -133,6 +143,7 @@ def test_the_page_knows_the_contract_the_thresholds_and_no_people(site, gallery)
     expected = gallery.thresholds[0.8]
     assert (threshold["far"], threshold["value"]) == (0.8, expected.value)
     assert not threshold["provisional"] and about["outlier_limit"] == expected.value
+    assert about["tries"] == {**dataclasses.asdict(tries.Tries()), "kept": 24 * 3600}
     assert site.thresholds == {"family": expected}
     for path in site.path.rglob("*"):
         assert path.is_dir() or b"alice" not in path.read_bytes()
@@ -297,6 +308,110 @@ def test_the_scripts_find_the_same_outliers_as_python(run):
         expected.append(sorted(enrollment.outliers(distances, len(enrolled), case["limit"])))
     assert sum(map(len, expected)) > 50
     assert [sorted(rows) for rows in run(SELECT, content)] == expected
+
+
+MERGE = """
+import { mergeable } from "./decide.js";
+const template = ([person, value, enrolled]) =>
+  ({ person, enrolled, embedding: Float32Array.of(value) });
+const result = [];
+for (const { read, stored, limit } of input) {
+  const about = { embedding: [1], outlier_limit: limit };
+  const distances = async ([x], all) => Float32Array.from(all, ([y]) => Math.abs(x - y));
+  try {
+    const [file, own] = [read, stored].map((rows) => rows.map(template));
+    const { kept, far } = await mergeable({ about, distances }, file, own);
+    result.push([kept.map(({ person, embedding: [value] }) => [person, value]), far]);
+  } catch (error) {
+    result.push(error.constructor.name);
+  }
+}
+console.log(JSON.stringify(result));
+"""
+
+
+def test_templates_of_a_file_are_merged_as_by_python(run):
+    own = [["ben", 1, True], ["ben", 2, True]]
+    cases = [
+        (own, [], None, [[["ben", 1], ["ben", 2]], 0]),
+        ([*own, ["ben", 1, True]], [["ben", 2, True]], None, [[["ben", 1]], 0]),  # repeated
+        ([["zoe", 1, True]], own, None, "Refused"),  # enrolled as two people
+        ([["ben", 1, False]], own, None, "Refused"),  # enrolled, and stored as an imposter
+        ([["zoe", 1, False]], own, None, [[], 0]),  # an imposter of nobody
+        ([["ben", 9, False], ["ben", 3, True]], own, 1, [[["ben", 9], ["ben", 3]], 0]),
+        ([["ben", 9, True], ["ben", 3, True]], own, 1, [[["ben", 3]], 1]),  # too far
+        ([["zoe", 4, True], ["zoe", 6, True]], own, 1, [[], 2]),  # unlike each other
+    ]
+    content = [{"read": read, "stored": stored, "limit": limit} for read, stored, limit, _ in cases]
+    assert run(MERGE, content) == [expected for *_, expected in cases]
+
+
+FOLDER = """
+import { readFile } from "./read.js";
+const text = () => Promise.reject(new DOMException("", "NotFoundError"));
+const read = (name) => readFile({ name, text }, { is_sound: false }, {}).catch((error) => error);
+const errors = await Promise.all(input.map(read));
+console.log(JSON.stringify(errors.map((error) => [error.constructor.name, error.message])));
+"""
+
+
+def test_a_folder_that_is_dropped_is_refused_by_name(run):
+    assert run(FOLDER, ["walks"]) == [["Refused", "walks: it cannot be read."]]
+
+
+NAMES = """
+import { isName } from "./names.js";
+const result = input.map(isName);
+console.log(JSON.stringify(result));
+"""
+
+
+def test_the_scripts_accept_the_same_names_as_python(run):
+    texts = ["Zoë", "Zoe\u0308", "אבי כהן", "<b>", "李", "x" * 200, "\U0001f600" * 200, "a b"]
+    marks = "\t\n\0\u00a0\u00ad\u200b\u200f\u202e\u2028\u2029\u3000\ue000\ufeff"
+    texts += ["", " ", " a", "a ", "x" * 201, *(f"a{mark}b" for mark in marks)]
+    expected = [names.name_or_none(text) is not None for text in texts]
+    assert 5 < sum(expected) < len(texts) - 5
+    assert run(NAMES, texts) == expected
+
+
+PAUSES = """
+import { left } from "./tries.js";
+const result = input.map(([count, limits, kind, now]) => left(count, limits, kind, now));
+console.log(JSON.stringify(result));
+process.exit(); // the channel between tabs would keep Node.js running
+"""
+
+
+def test_the_pauses_after_rejected_claims_are_those_of_python(run):
+    limits, now = tries.Tries(), 1e9
+    kept = limits.seconds_kept
+    cases = [
+        (failures, now - age, kind)
+        for failures in (1, 5, 6, 7, 12, 18, 100)
+        for age in (-50, 0, 0.5, 40, 3000, kept - 1, kept + 1)
+        for kind in ("claim", "identification")
+    ]
+    about = {**dataclasses.asdict(limits), "kept": kept}
+    content = [
+        ({"failures": failures, "failed": failed}, about, kind, now)
+        for failures, failed, kind in cases
+    ]
+    expected = [
+        limits.left(failures, failed, now, kind == "identification") if now - failed < kept else 0
+        for failures, failed, kind in cases
+    ]
+    assert sum(seconds > 0 for seconds in expected) > 20
+    assert run(PAUSES, content) == pytest.approx(expected)
+
+
+def test_the_scripts_read_long_files_with_equal_times(run, tmp_path):
+    count = 260_000
+    path = tmp_path / "long.csv"
+    lines = [f"{i // 2 * 2 / 50},{i % 5},{i % 7},{i % 3}" for i in range(count)]
+    path.write_text("\n".join(["time_s,x (g),y (g),z (g)", *lines]))
+    (lengths,) = run(READ.replace("[...values]", "values.length"), [str(path)])
+    assert lengths == 3 * [pytest.approx(count, abs=2)]
 
 
 def walk(person, number):
@@ -526,6 +641,7 @@ def test_people_enroll_and_a_stranger_is_rejected_offline(browser, npm, tmp_path
     np.testing.assert_allclose(embeddings[order], expected[3][expected_order], rtol=0, atol=1e-4)
     with galleries.Gallery(tmp_path / "new.db", "watch_lda") as other:
         assert other.merge(path) == {name: ENROLLED for name in WALKERS}
+        other.export_templates(tmp_path / "merged.npz")
 
     # Delete one person, then everything. Load the templates of the gallery.
     act("document.querySelector('#people button').click(); await idle();")
@@ -533,7 +649,7 @@ def test_people_enroll_and_a_stranger_is_rejected_offline(browser, npm, tmp_path
     act("await click('clear');")
     assert act("return stored();") == 0
     assert act("return by('nobody').checkVisibility();")
-    act(f"await put('file-of-templates', {json.dumps([encoded(tmp_path / 'python.npz')])});")
+    act(f"await put('file-of-templates', {json.dumps([encoded(tmp_path / 'merged.npz')])});")
     assert act("return stored();") == 2 * ENROLLED
     bad = ["bad.npz", base64.b64encode(path.read_bytes()[:-40]).decode()]
     act(f"await put('file-of-templates', {json.dumps([bad])});")
@@ -585,6 +701,242 @@ def test_a_browser_that_computes_other_numbers_makes_no_decisions(browser, npm, 
     server.close()
 
 
+# Page of one model whose people and claims are the walks of the package
+PUT = "await put('files', {});"
+OTHER_TAB = """
+window.other = window.open(location.href);
+const ready = () => other.document.getElementById("ready")?.innerText ?? "";
+await wait(() => ready().startsWith("Ready"));
+"""
+STORED = """
+const database = await new Promise((resolve) => {
+  const request = indexedDB.open("keras-dml");
+  request.onsuccess = () => resolve(request.result);
+});
+const requests = ["templates", "counts"].map(
+  (name) => database.transaction(name).objectStore(name).getAll());
+await Promise.all(requests.map((request) => new Promise((go) => (request.onsuccess = go))));
+database.close();
+return requests.map(({ result }) => result.map(({ person, kind, failures }) =>
+  failures ? `${kind} ${person} ${failures}` : person));
+"""
+
+
+@pytest.fixture(scope="module")
+def watch_site(npm, tmp_path_factory):
+    return web.export_web("watch_lda", tmp_path_factory.mktemp("site") / "site", packages=npm).path
+
+
+@pytest.fixture
+def served(watch_site, tmp_path):
+    """Server of a copy of the page."""
+    shutil.copytree(watch_site, tmp_path / "site")
+    server = Server(tmp_path / "site")
+    yield server
+    server.close()
+
+
+def choose(act, *walks):
+    act(PUT.format(json.dumps([encoded(walk(*each)) for each in walks])))
+
+
+def enroll(act, name, *walks):
+    choose(act, *walks)
+    act(f"by('person').value = {json.dumps(name)}; by('consent').checked = true;")
+    assert act("return click('enroll');") == f"{name} is enrolled"
+
+
+def claim(act, name):
+    act(f"by('person').value = {json.dumps(name)};")
+    return act("return `${await click('verify')} ${by('detail').innerText}`;")
+
+
+def press(browser, key):
+    code = {"Enter": 13, "Tab": 9}[key]
+    for kind in ("keyDown", "keyUp"):
+        text = {"text": "\r"} if (key, kind) == ("Enter", "keyDown") else {}
+        browser.call(
+            "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **text
+        )
+
+
+@pytest.mark.slow
+def test_rejected_claims_cause_pauses_that_survive_a_reload(browser, served):
+    act = opened_page(browser, served)
+    assert "6 rejected claims" in act("return by('tries').innerText;")
+    enroll(act, "ben", *(("s05", number) for number in range(1, 4)))
+    enroll(act, "zoe", *(("s21", number) for number in range(1, 4)))
+    choose(act, (STRANGER, 3))
+    for _ in range(tries.Tries().free + 1):
+        assert claim(act, "ben").startswith("Rejected")
+    assert "Wait 1 s" in claim(act, "ben")
+    assert claim(act, "zoe").startswith("Rejected")  # each person has an own count
+    assert act("return click('identify');") == "A stranger"
+
+    act = opened_page(browser, served)
+    choose(act, (STRANGER, 3))
+    act("await new Promise((resolve) => setTimeout(resolve, 1000));")
+    assert claim(act, "ben").startswith("Rejected")
+    assert "Wait 2 s" in claim(act, "ben")
+    _, counts = act(STORED)
+    assert {"claim ben 7", "claim zoe 1"} < {*counts} and len(counts) == 3
+    act("await new Promise((resolve) => setTimeout(resolve, 2000));")
+    choose(act, ("s05", 9))
+    assert claim(act, "ben").startswith("Accepted")
+    _, counts = act(STORED)
+    assert "claim zoe 1" in counts and not any("claim ben" in text for text in counts)
+    for _ in range(2):
+        act("document.querySelector('#people button').click(); await idle();")
+    assert act(STORED) == [[], []]
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+def test_tabs_share_people_and_deleting_leaves_nothing(browser, served):
+    act = opened_page(browser, served)
+    act(OTHER_TAB)
+    enroll(act, "ben", ("s05", 1), ("s05", 2))
+    act("await wait(() => other.document.getElementById('people').innerText.includes('ben'));")
+    choose(act, ("s21", 9))
+    act("""
+      by("person").value = "ben";
+      by("verify").click();
+      other.confirm = () => true;
+      other.document.getElementById("clear").click();
+      await idle();
+      await wait(() => !other.document.body.hasAttribute("aria-busy"));
+    """)
+    assert act(STORED) == [[], []]
+    act("await wait(() => by('people').innerText === ''); other.close();")
+    assert "Nobody is enrolled" in claim(act, "ben")
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+def test_a_new_version_opens_when_no_tab_uses_the_old_version(browser, served, tmp_path):
+    def ready():
+        return act("await wait(() => by('ready')); await idle(); return by('task').innerText;")
+
+    act = opened_page(browser, served)
+    enroll(act, "ben", ("s05", 1), ("s05", 2))
+    choose(act, ("s05", 9))
+    act(OTHER_TAB)
+    about = tmp_path / "site" / "models" / "watch_lda" / "about.json"
+    content = {**json.loads(about.read_text()), "fingerprint": "f" * 16, "task": "Other model"}
+    about.write_text(json.dumps(content))
+    (tmp_path / "site" / "files.js").unlink()
+    web._write_list_of_files(tmp_path / "site")
+
+    assert claim(act, "ben").startswith("Accepted")  # the open tab is not affected
+    for _ in range(2):  # the other tab still uses the old version
+        browser.open(served.address)
+        assert ready() != "Other model."
+        act("await wait(() => by('newer').checkVisibility());")
+    choose(act, ("s05", 9))
+    assert claim(act, "ben").startswith("Accepted")
+    pages = [
+        page["targetId"]
+        for page in browser.call("Target.getTargets")["targetInfos"]
+        if page["type"] == "page" and not page["attached"]
+    ]
+    assert len(pages) == 1
+    browser.call("Target.closeTarget", targetId=pages[0])
+    browser.open(served.address)
+    end = time.monotonic() + 20
+    task = None
+    while task != "Other model." and time.monotonic() < end:
+        with contextlib.suppress(
+            AssertionError
+        ):  # the old version sends a page that reloads itself
+            task = act("return by('task')?.innerText;")
+    assert ready() == "Other model."
+    assert not act("return by('newer').checkVisibility();")
+    assert act("return (await caches.keys()).length;") == 1
+    choose(act, ("s05", 9))
+    assert "Nobody is enrolled" in claim(act, "ben")  # templates of another model
+    assert "keeps 2 templates of other models" in act("return by('others').innerText;")
+    act("await click('clear');")
+    assert act(STORED) == [[], []] and browser.complaints == []
+
+
+@pytest.mark.slow
+def test_files_of_another_version_are_not_kept_offline(browser, served, tmp_path):
+    (tmp_path / "site" / "icon.svg").write_text("<svg/>")
+    act = opened_page(browser, served)
+    assert act("return by('ready').innerText;") == "Ready"
+    enroll(act, "ben", ("s05", 1), ("s05", 2))
+
+
+@pytest.mark.slow
+def test_problems_of_the_database_are_named(browser, served):
+    scripts = (
+        "Object.defineProperty(window, 'indexedDB', { value: undefined });",
+        "IDBFactory.prototype.open = () => { throw new DOMException('', 'SecurityError'); };",
+    )
+    for script in scripts:  # as in private windows of some browsers
+        added = browser.call("Page.addScriptToEvaluateOnNewDocument", source=script)
+        act = opened_page(browser, served)
+        assert "private browsing" in act("return by('ready').innerText;")
+        assert act("return by('enroll').disabled;")
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+    origin = served.address.rstrip("/")
+    browser.call("Storage.overrideQuotaForOrigin", origin=origin, quotaSize=1000)
+    act = opened_page(browser, served)
+    assert act("return by('ready').innerText;") == "Ready"
+    choose(act, ("s05", 1), ("s05", 2))
+    act("by('person').value = 'ben'; by('consent').checked = true;")
+    assert act("return click('enroll');") == "No answer"
+    assert "no space" in act("return by('detail').innerText;")
+    assert act(STORED) == [[], []]
+    browser.call("Storage.overrideQuotaForOrigin", origin=origin)
+    act("""
+      const request = indexedDB.open("keras-dml", 3);
+      const database = await new Promise((go) => (request.onsuccess = () => go(request.result)));
+      database.close();
+    """)
+    assert "newer version of this page" in claim(act, "ben")
+    assert browser.complaints == []
+
+
+@pytest.mark.slow
+def test_the_page_works_by_keyboard_and_with_unusual_names(browser, served):
+    act = opened_page(browser, served)
+    enroll(act, "<img src=x onerror=alert(1)>", ("s05", 1), ("s05", 2))
+    enroll(act, "x" * 200, ("s21", 1), ("s21", 2))
+    enroll(act, "אבי כהן 12", ("s22", 1), ("s22", 2))
+    act("by('person').value = 'a\\u202eb'; by('consent').checked = true;")
+    choose(act, (STRANGER, 3))
+    assert act("return click('enroll');") == "No answer"
+    for width in WIDTHS:
+        check_layout(browser, width)
+    assert act("return document.querySelectorAll('main img').length;") == 0
+
+    claim(act, "אבי כהן 12")
+    act("by('result').hidden = true; by('person').focus();")
+    press(browser, "Enter")
+    act("await wait(() => by('result').checkVisibility()); await idle();")
+    assert act("return by('answer').innerText;") == "Rejected: not אבי כהן 12"
+    act("by('seconds').focus();")
+    order = ["seconds", "delay", "record", "files", None, "person", "consent", "identify", "verify"]
+    for name in [*order, "enroll"]:
+        assert name in (None, act("return document.activeElement.id;"))
+        visible = "by('drop')" if name == "files" else "document.activeElement"
+        assert act(f"return getComputedStyle({visible}).outlineStyle;") == "solid"
+        press(browser, "Tab")
+    act("document.querySelector('#people button').focus(); document.activeElement.click();")
+    act("await idle();")
+    assert act("return document.activeElement.id;") == "answer"  # the focused button was removed
+    act("by('model').append(new Option('gone')); by('model').value = 'gone';")
+    act("by('model').dispatchEvent(new Event('change')); await idle();")
+    assert "cannot be loaded" in act("return by('detail').innerText;")
+    assert act("return by('model').value;") == "watch_lda"  # the model that decides
+    act("by('rate').value = 'fast';")
+    choose(act, (STRANGER, 4))
+    assert "positive number" in act("return by('detail').innerText;")
+    assert browser.complaints == []
+
+
 @pytest.fixture(params=web_demo.MODELS)
 def name(request):
     return request.param
@@ -628,7 +980,7 @@ def test_decisions_equal_those_of_the_gallery_on_real_recordings(name, demo, dat
     demo(f"""
       const [model, read, decide, quality] = await Promise.all(
         ["model", "read", "decide", "quality"].map((file) => import(`./${{file}}.js`)));
-      window.loaded = await model.loadModel("models/{name}");
+      window.loaded = await model.loadModel("{name}");
       window.kept = [];
       window.readRecording = async (name, content) => {{
         const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));

@@ -1,6 +1,7 @@
 // Decides in the same way as `keras_dml.Gallery`. A template is
 // `{person, enrolled, embedding}`. `enrolled` is false for a recording of an imposter that
 // `Gallery.reject` stored.
+import { Refused } from "./elements.js";
 
 const TIE = 1e-5; // scores that differ by less than this fraction count as equal
 const SAME = 1e-3; // relative difference of embeddings of one recording, as in keras_dml._contents
@@ -140,6 +141,49 @@ export const reasonsAgainst = async (model, person, fresh, templates) => {
     reasons[rows[k]] = `it is too far from every other recording of ${person}`;
   }
   return reasons;
+};
+
+/**
+ * Selects the templates of a file that may be added to the stored templates. Leaves out templates that
+ * are stored already and templates that are too far from the person's other templates.
+ *
+ * @returns `{kept, far}`, where `far` is the number of templates that are too far.
+ */
+export const mergeable = async (model, read, stored) => {
+  const { embedding: shape, outlier_limit: limit } = model.about;
+  const fresh = read.filter(({ person, enrolled, embedding }, row) => {
+    const copies = [...stored, ...read.slice(0, row)].filter((template) =>
+      isSame(template.embedding, embedding, shape),
+    );
+    const other = copies.find((copy) => copy.person !== person && copy.enrolled && enrolled);
+    if (other) {
+      throw new Refused(
+        `A recording is enrolled as ${other.person} and as ${person}. Remove one of them.`,
+      );
+    }
+    const own = copies.filter((copy) => copy.person === person);
+    if (own.some((copy) => copy.enrolled !== enrolled)) {
+      throw new Refused(
+        `A recording is enrolled as ${person}, and stored as an imposter of ${person}. Remove one of ` +
+          "them.",
+      );
+    }
+    return !own.length;
+  });
+  const far = new Set();
+  const people = new Set(fresh.filter(({ enrolled }) => enrolled).map(({ person }) => person));
+  for (const person of limit === null ? [] : people) {
+    const isOwn = (template) => template.enrolled && template.person === person;
+    const [rows, own] = [fresh.filter(isOwn), stored.filter(isOwn)];
+    const embeddings = [rows, own].map((templates) => templates.map(({ embedding }) => embedding));
+    for (const i of await outliers(model, ...embeddings, limit)) far.add(rows[i]);
+  }
+  const near = fresh.filter((template) => !far.has(template));
+  const all = [...stored, ...near];
+  const kept = near.filter(({ person }) =>
+    all.some((template) => template.enrolled && template.person === person),
+  );
+  return { kept, far: far.size };
 };
 
 /**

@@ -1,5 +1,7 @@
 // Cuts recordings at long gaps and fills short gaps, in the same way as `keras_dml.recordings`.
 // A channel is a Float64Array.
+import { Refused } from "./elements.js";
+import { median, most } from "./numbers.js";
 
 const JITTER = 0.5; // larger deviations, in steps, mean that a sample is missing
 const LONGEST_STEPS = 5; // longest gap that is interpolated, in steps
@@ -7,11 +9,6 @@ const MISSES = 1 + JITTER; // a row is missing if an interval is longer than thi
 const MISSES_JITTERED = 2.5; // replaces MISSES if the clock is often off by more than JITTERED steps
 const JITTERED = 0.3;
 const LEAST_STEPS = 8; // shorter pieces between two gaps are left out
-
-export const median = (values) => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2;
-};
 
 const differences = (values) => Array.from(values.subarray(1), (value, i) => value - values[i]);
 
@@ -46,7 +43,7 @@ export const evenlySpread = (seconds) => {
     for (let i = 0; i < counts[k]; i += 1) spread[first + i] = seconds[first] + i * step;
   });
   // A recording may begin in the middle of a group of rows with the same time.
-  const isPartial = counts[0] < Math.max(...counts.slice(1)) && spans[0] <= MISSES * median(spans);
+  const isPartial = counts[0] < most(counts.slice(1)) && spans[0] <= MISSES * median(spans);
   if (isPartial) {
     for (let i = 0; i < counts[0]; i += 1) spread[i] = seconds[counts[0]] - usual * (counts[0] - i);
   }
@@ -62,7 +59,7 @@ const insertRows = (channels, seconds, step) => {
   const inserted = counts.reduce((sum, count) => sum + count, 0);
   if (!inserted) return { channels, seconds, inserted };
   if (inserted > seconds.length) {
-    throw new RangeError(`${inserted} of its steps are missing, more than were recorded`);
+    throw new Refused(`${inserted} of its steps are missing, more than were recorded`);
   }
   const fill = (values) =>
     Float64Array.from(

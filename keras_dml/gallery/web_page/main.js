@@ -1,53 +1,29 @@
 // The page: records and reads recordings, enrolls people, decides and shows the answers. All text is
 // inserted as text, never as HTML. Templates and scores are never written to the console.
 import * as decide from "./decide.js";
+import {
+  Refused, by, button, draw, element, listChosen, named, note, percent, plural, receiveFiles,
+  rounded, runner, say, setBusy,
+} from "./elements.js"; // prettier-ignore
 import { getJson, loadModel } from "./model.js";
+import { isName } from "./names.js";
 import * as quality from "./quality.js";
-import { ReadError, convert, readFile } from "./read.js";
-import { SensorError, allowMotion, pause, recordMotion, recordSound } from "./sensors.js";
+import { convert, readFile } from "./read.js";
+import * as recorder from "./recorder.js";
+import { SensorError } from "./sensors.js";
 import * as store from "./store.js";
 import * as templateFiles from "./templates.js";
-import { drawMotion, drawSound } from "./trace.js";
+import * as tries from "./tries.js";
 
-const SECONDS = { usual: 6, most: 60 }; // default and largest length of a recording
 const TOP = 5; // largest number of people in an answer
 const MOST_FILE_BYTES = 50e6;
 const LONGEST_WAIT_MS = 2000; // for the service worker
 
-const by = (id) => document.getElementById(id);
 let model = null;
 let chosen = []; // `{name, recording, notes, problem}`
 let answered = false; // whether the next recording replaces the chosen recordings
-let made = 0; // number of recordings that this page has made
 
-/** Error that the user can correct. */
-class Refused extends Error {}
-
-const element = (tag, text, parent, name = "") => {
-  const node = document.createElement(tag);
-  node.textContent = text;
-  node.className = name;
-  parent.append(node);
-  return node;
-};
-
-const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-const rounded = (value) => String(Number(value.toFixed(1)));
-const percent = (rate) => `${Number((100 * rate).toPrecision(3))}\u00a0%`;
 const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
-
-const say = (answer, detail, kind = "") => {
-  by("answer").textContent = answer;
-  by("answer").className = kind;
-  by("detail").textContent = detail;
-  for (const id of ["scores", "notes"]) by(id).replaceChildren();
-  by("result").hidden = false;
-  by("result").scrollIntoView({ block: "nearest" });
-};
-
-const note = (texts) => {
-  for (const text of new Set(texts)) element("li", text, by("notes"));
-};
 
 const origin = (threshold) =>
   threshold.provisional
@@ -62,34 +38,28 @@ const chosenThreshold = () => {
   return threshold;
 };
 
+// Returns whether an accepted score resets the count of rejected claims. If the user could reset the
+// count with a looser threshold, this threshold would avoid the pauses.
+const isStrict = (score) => score <= model.about.thresholds[0].value;
+
 const limited = (threshold) =>
   ` The threshold is for a false accept rate of ${percent(threshold.far)} (${origin(threshold)}).`;
 
-// Draws a bar for each person, green where the closeness is accepted.
-const draw = (candidates, closeness, limit) => {
+// Draws a bar for each candidate if the model's card states how far people are apart.
+const drawScores = (candidates, closeness, limit) => {
   if (!closeness) return;
-  const needed = closeness(limit);
-  for (const { person, score } of candidates.slice(0, TOP)) {
-    const close = closeness(score);
-    const row = element("div", "", by("scores"), "score");
-    const label = element("div", "", row, "label");
-    element("span", person, label);
-    element("span", `closeness ${rounded(close)} of 100, ${rounded(needed)} is needed`, label);
-    const bar = element("div", "", row, "bar");
-    bar.setAttribute("aria-hidden", "true");
-    element("div", "", bar, "within").style.left = `${needed}%`;
-    element("div", "", bar, "limit").style.left = `${needed}%`;
-    element("div", "", bar, "mark").style.left = `${close}%`;
-  }
+  const bars = candidates.slice(0, TOP).map(({ person, score }) => ({
+    person,
+    closeness: closeness(score),
+  }));
+  draw(bars, closeness(limit));
 };
 
-const named = () => {
-  const person = by("person").value.trim().normalize("NFC");
-  if (!person || /\p{C}/u.test(person)) {
-    by("person").focus();
-    throw new Refused("Enter the name of a person first.");
-  }
-  return person;
+const validName = () => {
+  const person = named();
+  if (isName(person)) return person.normalize("NFC");
+  by("person").focus();
+  throw new Refused("The name must have 1 to 200 printable characters. Enter another name.");
 };
 
 const templates = () => store.list(model.about.fingerprint);
@@ -117,25 +87,33 @@ const probesAndPeople = async () => {
 };
 
 const verify = async () => {
-  const [person, threshold] = [named(), chosenThreshold()];
+  const [person, threshold, { about }] = [validName(), chosenThreshold(), model];
+  await tries.check(about, person);
   const [probes, stored, notes] = await probesAndPeople();
   if (!stored.some((template) => template.enrolled && template.person === person)) {
     throw new Refused(`${person} is not enrolled in this browser.`);
   }
+  await tries.begin(about, person, tries.CLAIM);
   const decision = await decide.verify(model, probes, stored, person, threshold.value);
-  const { accepted, denied } = decision;
+  const { accepted, denied, score } = decision;
+  if (accepted && isStrict(score)) await tries.accept(about, person, tries.CLAIM);
   const reason = denied ? "The nearest stored recording is from an imposter of this person." : "";
   const heading = accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
   say(heading, `${reason}${limited(threshold)}`, accepted ? "yes" : "no");
-  draw([decision], await decide.closeness(model, stored), threshold.value);
+  drawScores([decision], await decide.closeness(model, stored), threshold.value);
   note(notes);
 };
 
 const identify = async () => {
-  const threshold = chosenThreshold();
+  const [threshold, { about }] = [chosenThreshold(), model];
   const [probes, stored, notes] = await probesAndPeople();
   const result = await decide.identify(model, probes, stored, threshold.value);
   const { person, tied, candidates } = result;
+  const [nearest] = candidates;
+  await tries.begin(about, nearest.person, tries.IDENTIFICATION);
+  if (person !== null && isStrict(nearest.score)) {
+    await tries.accept(about, person, tries.IDENTIFICATION);
+  }
   const nobody = tied.length
     ? `No decision: ${tied.join(" and ")} are equally near`
     : "A stranger";
@@ -145,7 +123,7 @@ const identify = async () => {
       limited(threshold),
     person === null ? "no" : "yes",
   );
-  draw(candidates, await decide.closeness(model, stored), threshold.value);
+  drawScores(candidates, await decide.closeness(model, stored), threshold.value);
   if (candidates.length > 1) {
     notes.push(
       `With ${candidates.length} people, a stranger is accepted up to ${candidates.length} times ` +
@@ -156,7 +134,7 @@ const identify = async () => {
 };
 
 const enroll = async () => {
-  const person = named();
+  const person = validName();
   if (!chosen.length) usable();
   if (!by("consent").checked) {
     by("consent").focus();
@@ -224,35 +202,25 @@ const save = async () => {
 const load = async (file) => {
   if (file.size > MOST_FILE_BYTES) throw new Refused("The file of templates is too large.");
   const read = templateFiles.read(await file.arrayBuffer(), model.about);
-  const stored = await templates();
-  const { fingerprint, embedding: shape } = model.about;
-  const fresh = [];
-  for (const template of read) {
-    const copies = [...stored, ...fresh].filter(({ embedding }) =>
-      decide.isSame(embedding, template.embedding, shape),
-    );
-    const other = copies.find(
-      ({ person, enrolled }) => enrolled && template.enrolled && person !== template.person,
-    );
-    if (other) {
-      throw new Refused(
-        `A recording is enrolled as ${other.person} and as ${template.person}. Remove one of them.`,
-      );
-    }
-    if (!copies.some(({ person }) => person === template.person)) {
-      fresh.push({ ...template, model: fingerprint, created: new Date().toISOString() });
-    }
-  }
-  await store.add(fresh);
-  say(`${plural(fresh.length, "template")} loaded`, `The file holds ${read.length}.`, "yes");
+  const { kept, far } = await decide.mergeable(model, read, await templates());
+  const created = new Date().toISOString();
+  const { fingerprint } = model.about;
+  await store.add(kept.map((template) => ({ ...template, model: fingerprint, created })));
+  say(`${plural(kept.length, "template")} loaded`, `The file holds ${read.length}.`, "yes");
+  if (far) note([`${plural(far, "template")} left out: too far from the person's other templates.`]);
   await listPeople();
 };
 
 const day = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 
 const listPeople = async () => {
-  const people = new Map();
-  for (const { person, enrolled, created } of await templates()) {
+  const [stored, people] = [await templates(), new Map()];
+  const others = (await store.size()) - stored.length;
+  by("others").hidden = !others;
+  by("others").textContent =
+    `This browser also keeps ${plural(others, "template")} of other models. This model cannot compare ` +
+    "them. “Delete everything” deletes them too.";
+  for (const { person, enrolled, created } of stored) {
     if (!enrolled) continue;
     if (!people.has(person)) people.set(person, []);
     people.get(person).push(day.format(new Date(created)));
@@ -268,14 +236,11 @@ const listPeople = async () => {
     element("option", "", by("names")).value = person;
     const row = element("li", "", by("people"));
     const label = element("span", "", row, "name");
-    element("strong", person, label);
+    element("strong", "", label).append(element("bdi", person, label));
     element("br", "", label);
     const text = `${plural(days.length, "template")}, ${[...new Set(days)].join(" and ")}`;
     element("span", text, label, "small");
-    const button = element("button", "Remove", row);
-    button.type = "button";
-    button.setAttribute("aria-label", `Remove ${person}`);
-    button.addEventListener("click", () => work(() => remove(person)));
+    button("Remove", `Remove ${person}`, row, () => work(() => remove(person)));
   }
 };
 
@@ -286,41 +251,8 @@ const toSignal = (rows) => {
   return { channels, units: channels.map(() => "m/s2"), seconds, rate: null };
 };
 
-const WALK = {
-  button: "Record a walk",
-  advice:
-    "Use the same phone and carry it in the same place each time, such as the right trouser " +
-    "pocket. Walk until the time is over. The screen must stay on.",
-  sensor: "the motion sensors",
-  delay: 5, // to put the phone into a pocket
-  draw: drawMotion,
-  async record(seconds, show, signal) {
-    const axes = model.about.channels.map((channel) => channel.toLowerCase().at(-1));
-    const withGravity = model.about.sensor === "accelerometer";
-    return toSignal(await recordMotion(axes, withGravity, seconds, show, signal));
-  },
-};
-const KINDS = {
-  accelerometer: WALK,
-  "linear-acceleration": WALK,
-  microphone: {
-    button: "Record speech",
-    advice: "Speak in your usual voice until the time is over.",
-    sensor: "the microphone",
-    delay: 0,
-    draw: drawSound,
-    async record(seconds, show, signal) {
-      const { samples, rate } = await recordSound(model.about.rate_hz, seconds, show, signal);
-      return { channels: [Float64Array.from(samples)], units: [null], seconds: null, rate };
-    },
-  },
-};
-
 const offer = () => {
   const { about } = model;
-  const kind = KINDS[about.sensor];
-  by("recorder").hidden = !kind || !isSecureContext;
-  by("insecure").hidden = !kind || isSecureContext;
   by("reading").hidden = about.is_sound;
   by("formats").textContent = about.is_sound ? "WAV files" : "CSV files";
   by("files").accept = about.is_sound ? ".wav" : ".csv,.tsv,.txt";
@@ -333,17 +265,25 @@ const offer = () => {
   const several = "A decision is about all chosen recordings together.";
   by("task").textContent = about.task ? `${about.task}.` : "";
   by("takes").textContent = `Takes ${[channels].flat().join(", ")}, ${least}. ${several}`;
-  if (!kind) return;
-  by("insecure").textContent =
-    `This page was opened over plain HTTP, so it cannot use ${kind.sensor}. Open it over HTTPS. ` +
-    "You can still choose files.";
-  by("record").textContent = kind.button;
-  by("advice").textContent = kind.advice;
-  const shortest = about.min_steps / about.rate_hz;
-  const longest = Math.min(SECONDS.most, Math.floor((about.steps - 1) / about.rate_hz));
-  by("seconds").max = longest;
-  by("seconds").value = Math.min(longest, Math.max(SECONDS.usual, Math.ceil(2 * shortest)));
-  by("delay").value = kind.delay;
+  recorder.offer(about, about.steps);
+};
+
+const duration = (seconds) => {
+  const unit = [[3600, "hour"], [60, "minute"], [1, "second"]].find(([size]) => seconds >= size);
+  return unit ? plural(Number((seconds / unit[0]).toPrecision(3)), unit[1]) : `${seconds} seconds`;
+};
+
+const describeTries = () => {
+  const { tries: limits } = model.about;
+  by("tries").textContent = limits
+    ? `After ${plural(limits.free + 1, "rejected claim")} to be the same person, this page decides ` +
+      `the next claim only after ${duration(limits.pause)}. Each further rejected claim doubles this ` +
+      `pause, up to ${duration(limits.longest)}. If “Who is it?” finds a stranger, this counts for ` +
+      `the nearest person, with pauses of at most ${duration(limits.longest_identified)}. The counts ` +
+      "stay in this browser. This slows down people who try again and again with this page. It does " +
+      "not stop people who control this browser, because they can delete the counts, or use the " +
+      "model without this page."
+    : "This page does not count rejected claims, so people can try again and again.";
 };
 
 const describeThreshold = () => {
@@ -373,11 +313,19 @@ const checked = (name, { recording, notes }) => {
   };
 };
 
+const rateIn = () => {
+  const text = by("rate").value.trim();
+  if (!text) return null;
+  const rate = Number(text.replace(",", "."));
+  if (rate > 0 && Number.isFinite(rate)) return rate;
+  by("rate").focus();
+  throw new Refused(`The time steps per second are ${text}, but must be a positive number.`);
+};
+
 const readChosen = async (files) => {
   by("result").hidden = true; // an answer about earlier recordings
   const columns = by("channels").value.split(",").map((text) => text.trim());
-  const rate = Number(by("rate").value.replace(",", "."));
-  const options = { channels: columns[0] ? columns : null, rate: rate > 0 ? rate : null };
+  const options = { channels: columns[0] ? columns : null, rate: rateIn() };
   const entries = [];
   for (const file of files) {
     if (file.size > MOST_FILE_BYTES) {
@@ -387,116 +335,50 @@ const readChosen = async (files) => {
     try {
       entries.push(checked(file.name, await readFile(file, model.about, options)));
     } catch (error) {
-      if (!(error instanceof ReadError)) throw error;
+      if (!(error instanceof Refused)) throw error;
       entries.push({ name: file.name, notes: [], problem: error.message });
     }
   }
   choose(answered ? entries : [...chosen, ...entries]);
 };
 
+const describeChosen = (entry, row) => {
+  const { rate_hz: rate } = model.about;
+  if (entry.recording) {
+    const steps = entry.recording[0].length;
+    element("span", rate ? `${rounded(steps / rate)} s` : `${steps} steps`, row, "count");
+  }
+  if (!entry.problem) return;
+  element("span", capitalized(entry.problem.slice(entry.name.length + 2)), row, "wide problem");
+};
+
 const choose = (entries) => {
   chosen = entries;
   answered = false;
-  by("chosen").replaceChildren();
-  const { rate_hz: rate } = model.about;
-  for (const entry of chosen) {
-    const row = element("li", "", by("chosen"));
-    element("span", entry.name, row, "name");
-    if (entry.recording) {
-      const steps = entry.recording[0].length;
-      element("span", rate ? `${rounded(steps / rate)} s` : `${steps} steps`, row, "count");
-    }
-    const button = element("button", "Leave out", row);
-    button.type = "button";
-    button.setAttribute("aria-label", `Leave out ${entry.name}`);
-    button.addEventListener("click", () => {
-      choose(chosen.filter((other) => other !== entry));
-      by("files").focus();
-    });
-    if (!entry.problem) continue;
-    const reason = entry.problem.slice(entry.name.length + 2);
-    element("span", capitalized(reason), row, "wide problem");
-  }
+  listChosen(chosen, choose, describeChosen);
 };
 
-const numberIn = (id, name) => {
-  if (!by(id).checkValidity() || by(id).value === "") {
-    by(id).focus();
-    throw new Refused(`${name} must be a number from ${by(id).min} to ${by(id).max}.`);
-  }
-  return Number(by(id).value);
-};
-
-let cancel = null; // function that ends the current recording
-
-const record = async () => {
-  const kind = KINDS[model.about.sensor];
-  const [seconds, delay] = [numberIn("seconds", "Seconds"), numberIn("delay", "Countdown")];
-  const controller = new AbortController();
-  const { signal } = controller;
-  cancel = () => controller.abort();
-  if (kind === WALK) await allowMotion();
-  const lock = await navigator.wakeLock?.request("screen").catch(() => null);
-  by("running").hidden = false;
-  by("progress").max = seconds;
-  by("progress").value = 0;
-  by("state").textContent = "";
-  by("left").textContent = "";
-  try {
-    const trace = kind.draw(by("trace"), seconds);
-    for (let left = delay; left > 0; left -= 1) {
-      by("left").textContent = `Starts in ${left} s`;
-      await pause(1000, signal);
-    }
-    by("state").textContent = `Recording ${seconds} s.`;
-    by("left").textContent = `${seconds} s left`;
-    const show = (now, values) => {
-      trace(now, values);
-      by("progress").value = now;
-      by("left").textContent = `${Math.max(0, Math.ceil(seconds - now))} s left`;
-    };
-    const content = convert(await kind.record(seconds, show, signal), model.about);
-    made += 1;
-    const entry = checked(`recording ${made}`, { ...content, notes: [] });
+const record = () =>
+  recorder.record(model.about, (number, { rows, samples, rate }) => {
+    const signal = rows
+      ? toSignal(rows)
+      : { channels: [Float64Array.from(samples)], units: [null], seconds: null, rate };
+    const content = convert(signal, model.about);
+    const entry = checked(`recording ${number}`, { ...content, notes: [] });
     choose(answered ? [entry] : [...chosen, entry]);
-    by("state").textContent = entry.problem ?? `Recording ${made} is ready: ${seconds} s.`;
-    navigator.vibrate?.(300);
-  } catch (error) {
-    by("state").textContent = "";
-    if (!signal.aborted) throw error;
-    by("state").textContent = "The recording was canceled.";
-  } finally {
-    cancel = null;
-    by("running").hidden = true;
-    await lock?.release();
-  }
-};
+    return entry.problem;
+  });
 
-const setDisabled = (isDisabled) => {
-  for (const button of document.querySelectorAll("button:not(#cancel)")) {
-    button.disabled = isDisabled;
-  }
-};
-
-const work = async (task) => {
-  const focused = document.activeElement;
-  setDisabled(true);
-  document.body.setAttribute("aria-busy", "true");
-  try {
-    await task();
-  } catch (error) {
-    const isExpected = [Refused, ReadError, RangeError, SensorError].some(
-      (kind) => error instanceof kind,
-    );
-    const unexpected = "This page could not do this. Load it again, and try once more.";
-    const heading = error instanceof SensorError ? "No recording" : "No answer";
-    say(heading, isExpected ? error.message : unexpected, "no");
-  } finally {
-    setDisabled(false);
-    document.body.removeAttribute("aria-busy");
-    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
-  }
-};
+const work = runner((error) => {
+  const isSensor = error instanceof SensorError;
+  const isExpected = isSensor || error instanceof Refused;
+  return [
+    isSensor ? "No recording" : "No answer",
+    isExpected
+      ? error.message
+      : "This page could not do this. Load it again, and try once more.",
+  ];
+});
 
 const answer = (task) =>
   work(async () => {
@@ -504,30 +386,56 @@ const answer = (task) =>
     answered = true;
   });
 
+/** Resolves when a worker has installed all files, or has failed to do so. */
+const installed = (worker) =>
+  new Promise((resolve) => {
+    const check = () => worker.state !== "installing" && resolve();
+    worker.addEventListener("statechange", check);
+    check();
+  });
+
+const announceNewer = ({ active, waiting }) => {
+  by("newer").hidden = !active || !waiting;
+};
+
 /** Waits until the service worker keeps all files, so that no later request leaves the page. */
 const keepOffline = async () => {
-  if (!navigator.serviceWorker) return false;
-  await navigator.serviceWorker.register("sw.js");
-  await navigator.serviceWorker.ready;
-  if (!navigator.serviceWorker.controller) {
+  const workers = navigator.serviceWorker;
+  if (!workers) return false;
+  const registration = await workers.register("sw.js", { updateViaCache: "none" });
+  announceNewer(registration);
+  registration.addEventListener("updatefound", async () => {
+    await installed(registration.installing);
+    announceNewer(registration);
+  });
+  if (!registration.active) await installed(registration.installing ?? registration.waiting);
+  if (registration.active === null && registration.waiting === null) return false;
+  if (!workers.controller) {
     await new Promise((resolve) => {
-      navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true });
+      workers.addEventListener("controllerchange", resolve, { once: true });
       setTimeout(resolve, LONGEST_WAIT_MS); // a forced reload leaves the page without a worker
     });
   }
-  return navigator.serviceWorker.controller !== null;
+  return workers.controller !== null;
 };
 
 const show = async (folder) => {
-  model = await loadModel(`models/${folder}`);
+  const shown = model?.about.folder;
+  try {
+    model = await loadModel(folder);
+  } catch (error) {
+    by("model").value = shown ?? folder; // the earlier model stays in use
+    throw error;
+  }
   choose([]);
   offer();
   listThresholds();
+  describeTries();
   await listPeople();
 };
 
 const start = async () => {
-  setDisabled(true);
+  setBusy(true);
   try {
     const { models } = await getJson("site.json");
     for (const { folder, title } of models) element("option", title, by("model")).value = folder;
@@ -544,28 +452,10 @@ const start = async () => {
   const isOffline = await keepOffline().catch(() => false);
   by("ready").textContent = isOffline ? "Ready, also offline" : "Ready";
   by("ready").className = "yes";
-  setDisabled(false);
-  document.body.removeAttribute("aria-busy");
+  setBusy(false);
 };
 
-const drop = by("drop");
-for (const name of ["dragenter", "dragover"]) {
-  drop.addEventListener(name, (event) => {
-    event.preventDefault();
-    drop.classList.add("over");
-  });
-}
-drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-drop.addEventListener("drop", (event) => {
-  event.preventDefault();
-  drop.classList.remove("over");
-  work(() => readChosen([...event.dataTransfer.files]));
-});
-by("files").addEventListener("change", ({ target }) => {
-  const files = [...target.files];
-  target.value = ""; // so that the same file can be chosen again
-  work(() => readChosen(files));
-});
+receiveFiles((files) => work(() => readChosen(files)));
 by("model").addEventListener("change", ({ target }) =>
   work(async () => {
     history.replaceState(null, "", `#${target.value}`);
@@ -575,21 +465,19 @@ by("model").addEventListener("change", ({ target }) =>
 );
 by("far").addEventListener("change", describeThreshold);
 by("record").addEventListener("click", () => work(record));
-by("cancel").addEventListener("click", () => cancel?.());
-document.addEventListener("keydown", (event) => event.key === "Escape" && cancel?.());
 by("identify").addEventListener("click", () => answer(identify));
-by("verify").addEventListener("click", () => answer(verify));
-by("enroll").addEventListener("click", () => work(enroll));
+by("enroll").addEventListener("click", () => work(() => store.alone(enroll)));
 by("clear").addEventListener("click", () => work(clear));
 by("save").addEventListener("click", () => work(save));
 by("load").addEventListener("click", () => by("file-of-templates").click());
 by("file-of-templates").addEventListener("change", ({ target }) => {
   const [file] = target.files;
   target.value = "";
-  if (file) work(() => load(file));
+  if (file) work(() => store.alone(() => load(file)));
 });
 by("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  answer(by("person").value.trim() ? verify : identify);
+  answer(verify); // by the button, or by the key Enter
 });
+store.onChange(() => model && listPeople().catch(() => {})); // the next task shows the error
 start();

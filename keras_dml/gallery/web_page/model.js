@@ -1,4 +1,5 @@
 // Runs a .tflite file with LiteRT.js. The file has a fixed number of time steps and gallery rows.
+import { Refused } from "./elements.js";
 import { Tensor, loadAndCompile, loadLiteRt } from "./litert/index.js";
 
 // This build of LiteRT.js runs in all browsers with WebAssembly SIMD.
@@ -8,7 +9,7 @@ let runtime = null;
 
 const getFile = async (path) => {
   const answer = await fetch(path);
-  if (!answer.ok) throw new Error(`${path} cannot be loaded (status ${answer.status}).`);
+  if (!answer.ok) throw new Refused(`${path} cannot be loaded (status ${answer.status}).`);
   return answer;
 };
 
@@ -54,7 +55,7 @@ export class Model {
       length: new Tensor(Int32Array.of(length), []),
     });
     if (!embedding.every(Number.isFinite)) {
-      throw new RangeError("The model gives no finite embedding for this recording.");
+      throw new Refused("The model gives no finite embedding for this recording.");
     }
     return embedding;
   }
@@ -103,15 +104,16 @@ const check = async (model, bytes) => {
     Math.max(...drift) <= golden.tolerance * largest &&
     Math.abs(distance - golden.distance) <= golden.tolerance * Math.max(1, Math.abs(golden.distance));
   if (!isRight) {
-    throw new Error(
+    throw new Refused(
       "This browser computes other numbers than the gallery, so this page makes no decisions. " +
         "Update the browser, or use another browser.",
     );
   }
 };
 
-/** Loads the model in a folder and checks it with its test recordings. */
-export const loadModel = async (folder) => {
+/** Loads a model by the name of its folder, and checks it with its test recordings. */
+export const loadModel = async (name) => {
+  const folder = `models/${name}`;
   runtime ??= loadLiteRt(RUNTIME);
   const [about, file, golden] = await Promise.all([
     getJson(`${folder}/about.json`),
@@ -119,7 +121,7 @@ export const loadModel = async (folder) => {
     getBytes(`${folder}/golden.bin`),
     runtime,
   ]);
-  const model = new Model(about, await loadAndCompile(file, { accelerator: "wasm" }));
+  const model = new Model({ ...about, folder: name }, await loadAndCompile(file, { accelerator: "wasm" }));
   await check(model, golden);
   return model;
 };

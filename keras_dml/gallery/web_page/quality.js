@@ -1,5 +1,6 @@
 // Checks recordings in the same way as `keras_dml.contract.Contract` and `keras_dml.quality.Usual`.
 // A recording has one Float32Array for each channel. The numbers are explained in these two files.
+import { least, median, most } from "./numbers.js";
 
 const MAGNITUDE_FACTOR = 1.5;
 const PADDING = { fraction: 0.05, least: 2 };
@@ -8,12 +9,6 @@ const [BLOCK, LOUD_BLOCKS, LOUD_DB] = [320, 10, 15];
 
 const shown = (value) => String(Number(value.toPrecision(4)));
 const sum = (values) => values.reduce((total, value) => total + value, 0);
-const median = (values) => {
-  const sorted = [...values].sort((a, b) => a - b);
-  return (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.floor(sorted.length / 2)]) / 2;
-};
-const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
-const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 
 const stddev = (values) => {
   const mean = sum(values) / values.length;

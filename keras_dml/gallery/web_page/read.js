@@ -1,9 +1,8 @@
 // Reads recordings from CSV and WAV files, and converts them to the units and the rate of a model.
 // A recording has one Float32Array for each channel.
+import { Refused } from "./elements.js";
 import { evenlySpread, hasMissingSteps, longestPiece } from "./gaps.js";
 import { isEven, isSameRate, resample } from "./resample.js";
-
-export class ReadError extends Error {}
 
 const DELIMITERS = ["\t", ";", "|", ","];
 const TIMES = /^(times?|t|ts|timestamps?|elapsed|clock)$/;
@@ -77,7 +76,7 @@ const splitUnit = (name) => {
 
 const table = (text) => {
   const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim() && !/^(#|%|\/\/)/.test(line));
-  if (!lines.length) throw new ReadError("it is empty");
+  if (!lines.length) throw new Refused("it is empty");
   const counts = DELIMITERS.map((delimiter) => split(lines.at(-1), delimiter).length);
   const delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))];
   const hasCommas = delimiter !== "," && /\d,\d/.test(lines.at(-1));
@@ -94,10 +93,10 @@ const indexOf = (names, wanted) => {
   spellings.push((name) => splitUnit(name)[0].toLowerCase());
   for (const spelled of spellings) {
     const indices = names.flatMap((name, i) => (spelled(name) === spelled(wanted) ? [i] : []));
-    if (indices.length > 1) throw new ReadError(`it has ${indices.length} columns ${wanted}`);
+    if (indices.length > 1) throw new Refused(`it has ${indices.length} columns ${wanted}`);
     if (indices.length) return indices[0];
   }
-  throw new ReadError(
+  throw new Refused(
     `it has no column ${wanted}. Its columns are ${names.slice(0, 12).join(", ")}. Name the ` +
       "columns of the model's channels under “Threshold, columns, rate”",
   );
@@ -124,10 +123,10 @@ const secondsOf = (times, name, unit) => {
   const seconds = times.map((time) => (time - times[0]) * size);
   const fall = seconds.findIndex((time, i) => !(i === 0 || time >= seconds[i - 1]));
   if (fall >= 0 || seconds.at(-1) === 0) {
-    throw new ReadError(`the time in column ${name} does not rise in row ${Math.max(fall, 1) + 1}`);
+    throw new Refused(`the time in column ${name} does not rise in row ${Math.max(fall, 1) + 1}`);
   }
   if (seconds.at(-1) > seconds.length) {
-    throw new ReadError(
+    throw new Refused(
       `the unit of column ${name} is unknown. Rename the column to ${name}_ms or ${name}_s`,
     );
   }
@@ -149,7 +148,7 @@ export const convert = (signal, about) => {
     const wanted = about.units?.[i] ?? null;
     if (unit === null || wanted === null || wanted === "1") return values;
     const size = factor(unit, wanted);
-    if (size === null) throw new ReadError(`its unit is ${unit}, but the model takes ${wanted}`);
+    if (size === null) throw new Refused(`its unit is ${unit}, but the model takes ${wanted}`);
     return size === 1 ? values : values.map((value) => value * size);
   });
   if (about.units && !signal.units.some(Boolean) && !about.reading.units) {
@@ -176,12 +175,12 @@ export const convert = (signal, about) => {
 
 const readTable = (text, about, options) => {
   const { names, column, width, count } = table(text);
-  if (!count) throw new ReadError("it has no rows of numbers");
+  if (!count) throw new Refused("it has no rows of numbers");
   const wanted = options.channels ?? about.reading.channels ?? about.channels;
   let [indices, time] = [null, null];
   if (names === null) {
     if (width !== about.channels_count) {
-      throw new ReadError(`it has ${width} columns, but the model has ${about.channels_count}`);
+      throw new Refused(`it has ${width} columns, but the model has ${about.channels_count}`);
     }
     indices = Array.from({ length: width }, (_, i) => i);
   } else {
@@ -192,7 +191,7 @@ const readTable = (text, about, options) => {
   const channels = indices.map(column);
   channels.forEach((values, i) => {
     const row = values.findIndex((value) => !Number.isFinite(value));
-    if (row >= 0) throw new ReadError(`row ${row + 1} of channel ${wanted[i]} is not a number`);
+    if (row >= 0) throw new Refused(`row ${row + 1} of channel ${wanted[i]} is not a number`);
   });
   const unit = SECONDS[about.reading.time_unit] ?? null;
   return {
@@ -208,7 +207,7 @@ const readSound = (buffer) => {
   const view = new DataView(buffer);
   const text = (at) => String.fromCharCode(...new Uint8Array(buffer, at, 4));
   if (buffer.byteLength < 44 || text(0) !== "RIFF" || text(8) !== "WAVE") {
-    throw new ReadError("it is not a WAV file");
+    throw new Refused("it is not a WAV file");
   }
   let [form, at] = [null, 12];
   while (at + 8 <= buffer.byteLength && text(at) !== "data") {
@@ -216,7 +215,7 @@ const readSound = (buffer) => {
     const size = view.getUint32(at + 4, true);
     at += 8 + size + (size % 2);
   }
-  if (form === null || at + 8 > buffer.byteLength) throw new ReadError("it holds no audio");
+  if (form === null || at + 8 > buffer.byteLength) throw new Refused("it holds no audio");
   const [count, rate] = [view.getUint16(form + 2, true), view.getUint32(form + 4, true)];
   const bits = view.getUint16(form + 14, true);
   const tag = view.getUint16(form, true);
@@ -230,7 +229,7 @@ const readSound = (buffer) => {
     "3:64": (i) => view.getFloat64(i, true),
   };
   const sample = readers[`${kind}:${bits}`];
-  if (!sample || !count) throw new ReadError("its samples are compressed. Save it as 16-bit PCM");
+  if (!sample || !count) throw new Refused("its samples are compressed. Save it as 16-bit PCM");
   const width = (count * bits) / 8;
   const size = Math.min(view.getUint32(at + 4, true), buffer.byteLength - at - 8);
   const samples = Float64Array.from({ length: Math.floor(size / width) }, (_, step) => {
@@ -257,7 +256,8 @@ export const readFile = async (file, about, options) => {
       : readTable(await file.text(), about, options);
     return convert(signal, about);
   } catch (error) {
-    if (!(error instanceof ReadError) && !(error instanceof RangeError)) throw error;
-    throw new ReadError(`${file.name}: ${error.message}.`.replace(/\.\.$/, "."));
+    // Folders, and files that were changed after the user chose them, cannot be read.
+    const reason = error instanceof Refused ? error.message : "it cannot be read";
+    throw new Refused(`${file.name}: ${reason}.`.replace(/\.\.$/, "."));
   }
 };

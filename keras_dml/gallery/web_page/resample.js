@@ -1,6 +1,8 @@
 // Resamples recordings in the same way as `keras_dml.recordings` with `resample_hz`: cubic splines
 // through uneven times, and a low-pass filter that is designed by a Kaiser window.
 // A channel is a Float64Array.
+import { Refused } from "./elements.js";
+import { least, most } from "./numbers.js";
 
 const PASSED = 0.9; // end of the pass band, as a fraction of the lower Nyquist frequency
 const STOPPED_DB = 65; // attenuation above the lower Nyquist frequency
@@ -23,7 +25,7 @@ const resolutionOf = (seconds) => {
   for (let i = 1; i < seconds.length; i += 1) steps.push(seconds[i] - seconds[i - 1]);
   const positive = steps.filter((step) => step > 0);
   if (!positive.length) return 0;
-  const spread = Math.max(...positive) - Math.min(...positive);
+  const spread = most(positive) - least(positive);
   for (let power = 0; power > -10; power -= 1) {
     const size = 10 ** power;
     const isMultiple = (time) => Math.abs(time / size - Math.round(time / size)) < 1e-3;
@@ -215,13 +217,13 @@ const uneven = (seconds, channels, native, wanted) => {
  */
 export const resample = (channels, seconds, native, wanted) => {
   if (wanted > FINEST * (1 + SAME) * native) {
-    throw new RangeError(
+    throw new Refused(
       `The recording has ${native.toPrecision(4)} steps per second, but the model takes ` +
         `${wanted}. Record at ${wanted / FINEST} steps per second or more.`,
     );
   }
   if (channels[0].length < FEWEST) {
-    throw new RangeError(`The recording has fewer than ${FEWEST} steps.`);
+    throw new Refused(`The recording has fewer than ${FEWEST} steps.`);
   }
   if (seconds === null || isEven(seconds)) {
     const [up, down] = ratioOf(wanted, native);

@@ -1,34 +1,39 @@
 "use strict";
 // Service worker: keeps all files of the site, so that the page works offline. `files.js` sets
-// `self.SITE`, whose version changes with the files.
+// `self.SITE`, whose version changes with the files. A new worker waits until no tab uses the files
+// of the old worker. No tab therefore gets files of two versions.
 importScripts("files.js");
 
-const CACHE = `keras-dml ${self.SITE.version}`;
+const OWN = `keras-dml ${self.registration.scope} `; // other sites of this server have other scopes
+const CACHE = OWN + self.SITE.version;
 
 self.addEventListener("install", (event) => {
-  const files = self.SITE.files.map((file) => new Request(file, { cache: "reload" }));
-  event.waitUntil(
-    caches
-      .open(CACHE)
-      .then((cache) => cache.addAll(files))
-      .then(() => self.skipWaiting()),
+  const requests = Object.entries(self.SITE.files).map(
+    ([file, integrity]) => new Request(file, { cache: "no-cache", integrity }),
   );
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(requests)));
 });
 
 const removeOld = async () => {
-  const names = await caches.keys();
-  const old = names.filter((name) => name.startsWith("keras-dml ") && name !== CACHE);
+  const old = (await caches.keys()).filter((name) => name.startsWith(OWN) && name !== CACHE);
   await Promise.all(old.map((name) => caches.delete(name)));
   await self.clients.claim();
 };
 
 self.addEventListener("activate", (event) => event.waitUntil(removeOld()));
+self.addEventListener("message", () => self.skipWaiting());
+
+const answer = async (request) => {
+  const { waiting } = self.registration;
+  if (request.mode === "navigate" && waiting && (await self.clients.matchAll()).length < 2) {
+    // Only the tab that loads the page again used the old files. It gets the files of the new worker.
+    waiting.postMessage("take over");
+    return new Response("", { headers: { Refresh: "0" } });
+  }
+  const cache = await caches.open(CACHE);
+  return (await cache.match(request, { ignoreSearch: true })) ?? fetch(request);
+};
 
 self.addEventListener("fetch", (event) => {
-  if (event.request.method !== "GET") return;
-  const answer = async () => {
-    const cache = await caches.open(CACHE);
-    return (await cache.match(event.request, { ignoreSearch: true })) ?? fetch(event.request);
-  };
-  event.respondWith(answer());
+  if (event.request.method === "GET") event.respondWith(answer(event.request));
 });

@@ -1,8 +1,9 @@
 // Writes and reads files of templates, which `keras-dml merge GALLERY FILE` adds to a gallery. The
 // file is an uncompressed .npz file, see keras_dml/gallery/template_files.py.
+import { Refused } from "./elements.js";
+import { isName } from "./names.js";
 
 const [FORMAT, VERSION] = ["keras-dml templates", 1];
-const MOST_LETTERS = 200; // of a name
 const [LOCAL, CENTRAL, END] = [0x04034b50, 0x02014b50, 0x06054b50]; // signatures in ZIP files
 const [END_SIZE, CENTRAL_SIZE, LOCAL_SIZE] = [22, 46, 30];
 
@@ -155,10 +156,10 @@ export const read = (buffer, about) => {
       throw new RangeError("another format");
     }
   } catch {
-    throw new RangeError("This is not a file of templates, or it is damaged.");
+    throw new Refused("This is not a file of templates, or it is damaged.");
   }
   if (header.fingerprint !== about.fingerprint) {
-    throw new RangeError(
+    throw new Refused(
       `The templates are of the model ${header.model}, and this page has another model. ` +
         "Embeddings of two models cannot be compared.",
     );
@@ -168,11 +169,11 @@ export const read = (buffer, about) => {
   const isComplete =
     values.length === people.length * size &&
     enrolled.length === people.length &&
-    people.every((person) => person && person.length <= MOST_LETTERS) &&
+    people.every(isName) &&
     values.every(Number.isFinite);
-  if (!isComplete) throw new RangeError("The file of templates is damaged.");
+  if (!isComplete) throw new Refused("The file of templates is damaged.");
   return people.map((person, i) => ({
-    person,
+    person: person.normalize("NFC"),
     enrolled: enrolled[i] === 1,
     embedding: values.slice(i * size, (i + 1) * size),
   }));
