@@ -13,7 +13,7 @@ from keras_dml._backend import keras
 from keras_dml._files import replaceable_folder, size, staged
 from keras_dml._messages import Message
 from keras_dml._typing import Path, Recordings
-from keras_dml.export import _contract, litert, signatures
+from keras_dml.export import _contract, _flatbuffer, litert, signatures
 from keras_dml.export._tflite import tflite
 from keras_dml.export.result import Export
 from keras_dml.export.trials import examples
@@ -58,7 +58,8 @@ def bundle(
     The decisions of float32 and float16 files agree with Keras, except for scores that are very
     close to a threshold, so the thresholds of the model card apply to these files. A file with
     quantization `"dynamic"` needs other thresholds, which the function measures with
-    `recordings` and `people`.
+    `recordings` and `people`. Measured thresholds replace the thresholds of the card in
+    `bundle.json` and in the metadata of `model.tflite`, which `export.contract` reads.
 
     Args:
         model: A `keras.Model` that takes recordings of any length, or the name or path of a saved
@@ -99,14 +100,15 @@ def bundle(
                 "needs a model that takes recordings (time, channels) of any number of time steps. "
                 "Export this model by `keras_dml.export.tflite`."
             )
-        signatures.own_metric(classifier or encoder)
+        metric = signatures.own_metric(classifier or encoder)
         exported = tflite(
             model, candidate / MODEL, quantization, recordings, steps=steps, gallery=gallery
         )
         contract = _read_contract(candidate / MODEL)
+        contract["distance"] = metric.device_distance or metric.name
         if recordings is not None:
-            contract["thresholds"] = _measured(candidate / MODEL, list(recordings), people)
-            contract.pop("note", None)
+            contract |= _measured(candidate / MODEL, list(recordings), people)
+            _write_contract(candidate / MODEL, contract)
         golden = _golden(candidate / MODEL, kind, steps, gallery)
         np.savez(candidate / GOLDEN, **golden)
         about = {
@@ -165,8 +167,18 @@ def _read_contract(file):
         return {}
 
 
+def _write_contract(file, contract):
+    model = _flatbuffer.read(file.read_bytes())
+    _flatbuffer.attach(model, _contract.METADATA, _contract.as_json(contract))
+    file.write_bytes(_flatbuffer.write(model))
+
+
 def _measured(file, recordings, people):
-    """Measures thresholds of a file on all pairs of recordings."""
+    """Measures thresholds of a file on all pairs of recordings.
+
+    Returns:
+        The entries `thresholds` and `note` of a contract.
+    """
     arrays = [np.asarray(recording, np.float32) for recording in recordings]
     names = np.array([str(person) for person in people])
     z = litert.embed(file, arrays)
@@ -190,7 +202,11 @@ def _measured(file, recordings, people):
                 "tar_ci95": list(rates.tar_ci95),
             }
         )
-    return rows
+    note = (
+        "The thresholds were measured with this file on all pairs of "
+        f"{len(arrays)} recordings of {len(set(names.tolist()))} people."
+    )
+    return {"thresholds": rows, "note": note}
 
 
 def _golden(file, kind, steps, gallery):

@@ -10,6 +10,7 @@ from keras_dml.zoo import schema
 
 METADATA = "keras_dml.contract"  # name of the metadata entry in a .tflite file or an ONNX file
 THRESHOLD = ("far", "value", "enrolled")  # keys of a card's threshold
+EIGHT_BITS = ("dynamic", "int8")  # quantizations that change decisions at the card's thresholds
 ASSET = pathlib.Path("assets.extra", "contract.json")  # path inside a SavedModel
 
 
@@ -24,9 +25,11 @@ def contract(path: Path) -> dict[str, Any]:
         Dict with `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
         `keras_dml.layers.InputContract`. If the model card has thresholds, the dict also has
         `distance` and `thresholds`. `distance` is the name of the distance that the file computes.
-        `thresholds` lists thresholds for this distance, each with its false accept rate `far`, its
-        `value` and its `rule` as text. If the card has no threshold for this distance, `thresholds`
-        is empty and `note` explains why.
+        `thresholds` lists thresholds that apply to the file, each with its false accept rate `far`,
+        its `value` and its `rule` as text. If the thresholds of the card do not apply to the file,
+        `thresholds` is empty and `note` explains why. This is the case if the file computes another
+        distance, if its weights have 8 bits, or if it is the file of a stream with another window.
+        If `export.bundle` measured the thresholds of the file, `note` says with which recordings.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -53,7 +56,7 @@ def contract(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def contract_json(kind, distance, card, steps=None, window=None):
+def contract_json(kind, distance, card, steps=None, window=None, quantization=None):
     """Returns the contract and the thresholds of a model as JSON, to be stored in a file.
 
     Args:
@@ -64,6 +67,7 @@ def contract_json(kind, distance, card, steps=None, window=None):
             the file does not allow longer recordings.
         window: Number of steps that an embedding of a stream describes. None if the embeddings of
             the file are the embeddings of whole recordings.
+        quantization: Type of the file's weights, as in `export.tflite`.
 
     Returns:
         JSON as bytes, or None if the model has neither a contract nor a threshold.
@@ -74,10 +78,15 @@ def contract_json(kind, distance, card, steps=None, window=None):
     if _rows_by_distance(card):
         rows = thresholds(distance, card) if window is None else stream_thresholds(card, window)
         values |= {"distance": distance, "thresholds": rows}
-        note = missing_thresholds(distance, card, window)
+        note = missing_thresholds(distance, card, window, quantization)
         if note is not None:
-            values["note"] = note
-    return json.dumps(values, ensure_ascii=False).encode() if values else None
+            values |= {"thresholds": [], "note": note}
+    return as_json(values) if values else None
+
+
+def as_json(values):
+    """Returns a contract as JSON, to be stored in a file."""
+    return json.dumps(values, ensure_ascii=False).encode()
 
 
 def stream_thresholds(card, window):
@@ -93,13 +102,14 @@ def stream_thresholds(card, window):
     return [with_rule(row) for row in rows if row["window"] == window]
 
 
-def missing_thresholds(distance, card, window=None):
+def missing_thresholds(distance, card, window=None, quantization=None):
     """Explains why a file contains no threshold although the card of its model has thresholds.
 
     Args:
         distance: Name of the distance that the file computes.
         card: Card of the model, or None.
         window: Same as in `contract_json`.
+        quantization: Same as in `contract_json`.
 
     Returns:
         A sentence, or None if the file contains thresholds or the card has no thresholds.
@@ -113,8 +123,16 @@ def missing_thresholds(distance, card, window=None):
             "zeros at the start of each recording."
         )
     card_distances = sorted({name for name, _ in _rows_by_distance(card)})
-    if not card_distances or distance in card_distances:
+    if not card_distances:
         return None
+    if distance in card_distances:
+        if quantization not in EIGHT_BITS:
+            return None
+        return (
+            "The file contains no threshold. Its weights have 8 bits, but the thresholds of the "
+            "card were measured with float32 weights. Export float16 weights, or measure a "
+            "threshold with distances that the file computes."
+        )
     return (
         f"The file contains no threshold. It computes {distance or 'another distance'}, but "
         f"the thresholds of the card apply to the distance {', '.join(card_distances)}. Set a "

@@ -88,7 +88,7 @@ def declare_shapes(model, shapes):
 
 
 def attach(model, name, data):
-    """Adds a metadata entry to a model, in place.
+    """Adds a metadata entry to a model, or replaces the data of an entry, in place.
 
     Args:
         model: `ModelT`.
@@ -96,11 +96,14 @@ def attach(model, name, data):
         data: Bytes of the entry.
     """
     kinds = schema()
-    buffer, entry = kinds.BufferT(), kinds.MetadataT()
-    buffer.data = np.frombuffer(data, np.uint8)
-    entry.name, entry.buffer = name, len(model.buffers)
-    model.buffers.append(buffer)
-    model.metadata = [*(model.metadata or []), entry]
+    entries = model.metadata or []
+    entry = next((entry for entry in entries if entry.name == name.encode()), None)
+    if entry is None:
+        entry = kinds.MetadataT()
+        entry.name, entry.buffer = name.encode(), len(model.buffers)
+        model.buffers.append(kinds.BufferT())
+        model.metadata = [*entries, entry]
+    model.buffers[entry.buffer].data = np.frombuffer(data, np.uint8)
 
 
 def metadata(blob, name):

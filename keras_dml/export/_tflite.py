@@ -87,7 +87,9 @@ def tflite(
     because 8 bits are too few for small eigenvalues. If devices cannot compute the model's distance
     between matrices, the embeddings of the file are tangent vectors, and its distance is the
     log-Euclidean distance. The file then contains those thresholds of the model card that apply to
-    the log-Euclidean distance.
+    the log-Euclidean distance. A file with `"dynamic"` or `"int8"` weights contains no thresholds,
+    because the thresholds of the card were measured with float32 weights. `bundle` measures
+    thresholds of such a file.
 
     Before the file replaces an existing file at `path`, LiteRT runs it in a separate process on
     recordings of several lengths, on silence and on a constant recording. The file must agree with
@@ -117,8 +119,8 @@ def tflite(
             typical of the inputs on the device, in the units of the model. `"int8"` requires
             `representative`, because these inputs determine the int8 ranges of the activations. For
             any quantization, the file must also agree with Keras on some of these inputs. If the
-            file contains thresholds, `Export.flips` counts the decisions about pairs of these
-            inputs that differ between the file and Keras.
+            model card has thresholds for the distance of the file, `Export.flips` counts the
+            decisions about pairs of these inputs that differ between the file and Keras.
         distance: Distance or name of a distance, for models whose last layer defines no distance.
         steps: Number of time steps of `signal`, for models that take recordings. Default: any
             number. A call takes as long as for a recording of `steps` time steps, also if the
@@ -182,14 +184,16 @@ def tflite(
         knots = trial_inputs.embeddings[0, -1] if metric.name == "wasserstein" else None
         fingerprint = inference.fingerprint(encoder, metric)
         metadata = edge_metadata.entries(encoder, metric, fingerprint, knots, gate, steps)
-        contract = _contract.contract_json(kind, device.distance, card, steps)
-        if contract is not None:
-            metadata[_contract.METADATA] = contract
         functions = {
             name: functools.partial(getattr(litert, name), candidate)
             for name in signatures.names(module)
         }
         for form in forms:
+            contract = _contract.contract_json(
+                kind, device.distance, card, steps, quantization=form
+            )
+            if contract is not None:
+                metadata[_contract.METADATA] = contract
             _write(candidate, module, kind, form, recordings, trial_inputs, metadata)
             operators.check_builtin(candidate)
             try:
@@ -207,7 +211,7 @@ def tflite(
                 if form == forms[-1]:
                     raise
                 notes.append(f"The weights are not written as {form!r}: {error.reason}.")
-        note = _contract.missing_thresholds(device.distance, card)
+        note = _contract.missing_thresholds(device.distance, card, quantization=form)
         notes += [] if note is None else [note]
         thresholds = [row["value"] for row in _contract.thresholds(device.distance, card)]
         flips, decisions = _flips(candidate, device, recordings, thresholds)

@@ -24,10 +24,10 @@ class Export:
         notes: Sentences that say how the file differs from the requested file, for example that its
             weights have another type or that it contains no thresholds.
         flips: Number of decisions that differ between the file and Keras. Each pair of
-            representative recordings is one decision per threshold in the file: accept if the
+            representative recordings is one decision per threshold of the model card: accept if the
             distance is at most the threshold. None if nothing was counted, because the export had
-            no representative recordings, or the file contains no thresholds. The drift alone does
-            not say how many decisions change.
+            no representative recordings, or the card has no threshold for the distance of the file.
+            The drift alone does not say how many decisions change.
         decisions: Number of decisions that were counted.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import keras_dml
-from keras_dml import export, layers
+from keras_dml import edge, export, layers
 from keras_dml._backend import keras
 from keras_dml.evaluation import threshold_at_far
 from keras_dml.export import litert
@@ -115,6 +115,16 @@ def test_thresholds_are_measured_on_the_recordings(bundle):
     assert result.flips is None  # the model has no card with thresholds
 
 
+def test_the_file_contains_the_measured_thresholds(bundle):
+    folder, _ = bundle
+    content, contract = about(folder), export.contract(folder / "model.tflite")
+    assert contract == {name: content[name] for name in contract}
+    assert len(contract["thresholds"]) == 3 and contract["distance"] == "wasserstein"
+    assert "24 recordings of 8 people" in contract["note"]
+    assert contract["channels"] == list(CHANNELS)
+    assert edge.load(folder).contract.channels == CHANNELS  # the other metadata is unchanged
+
+
 def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle):
     folder, _ = bundle
     (row,) = [row for row in about(folder)["thresholds"] if row["far"] == 0.01]
@@ -196,6 +206,23 @@ def test_another_folder_is_not_replaced(model, tmp_path):
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     with pytest.raises(ValueError, match="bundle"):
         export.bundle(model, tmp_path / "mine", steps=STEPS)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:In the channels")  # the recordings are noise
+def test_a_dynamic_bundle_of_the_zoo_has_measured_thresholds(tmp_path):
+    rng = np.random.default_rng(0)
+    signals = [rng.normal(size=(200, 6)).astype(np.float32) for _ in range(12)]
+    names = np.repeat(["a", "b", "c", "d"], 3)
+    folder, sizes = tmp_path / "gait", {"steps": 200, "quantization": "dynamic"}
+    result = export.bundle("gait_lda", folder, **sizes, recordings=signals, people=names)
+    contract = export.contract(folder / "model.tflite")
+    card = keras_dml.zoo.card("gait_lda")
+    values = [row["value"] for row in contract["thresholds"]]
+    assert len(values) == 2 and not {*values} & {row["value"] for row in card["thresholds"]}
+    assert contract["note"] == about(folder)["note"] and "4 people" in contract["note"]
+    assert result.decisions == len(card["thresholds"]) * 12 * 11 / 2
+    assert run_check(folder).returncode == 0
 
 
 @pytest.mark.slow

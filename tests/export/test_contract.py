@@ -131,6 +131,32 @@ def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
     assert actual["value"] == row["value"]
 
 
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_a_file_with_weights_of_8_bits_says_why_it_carries_no_threshold(quantization):
+    model = keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])
+    kind, card = inputs.from_model(model), {**CARD, **READ_FROM_THE_MODEL}
+    for form in (None, "float16"):
+        values = json.loads(_contract.contract_json(kind, "wasserstein", card, quantization=form))
+        assert values["thresholds"] and "note" not in values
+    values = json.loads(
+        _contract.contract_json(kind, "wasserstein", card, quantization=quantization)
+    )
+    assert values["thresholds"] == [] and "8 bits" in values["note"]
+    assert values["distance"] == "wasserstein"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantization", [None, "float16", "dynamic"])
+def test_files_of_the_zoo_carry_thresholds_unless_their_weights_have_8_bits(quantization, tmp_path):
+    made = export.tflite("watch_lda", tmp_path / "watch.tflite", quantization)
+    contract = export.contract(made.path)
+    notes = [contract["note"]] if quantization == "dynamic" else []
+    assert list(made.notes) == notes
+    values = [row["value"] for row in contract["thresholds"]]
+    expected = [row["value"] for row in zoo.card("watch_lda")["thresholds"]]
+    assert values == ([] if notes else expected)
+
+
 def test_files_without_a_contract_are_named(tmp_path):
     with pytest.raises(FileNotFoundError):
         export.contract(tmp_path / "none.tflite")
