@@ -3,6 +3,7 @@ kind."""
 
 from keras_dml._files.paths import (
     path_with_name,
+    replaceable_bundle,
     replaceable_c_library,
     replaceable_file,
     replaceable_folder,
@@ -13,6 +14,7 @@ from keras_dml._files.staging import size, staged, write_text
 from keras_dml._files.tmp_dirs import tmp_dir
 
 __all__ = [
+    "replaceable_bundle",
     "replaceable_c_library",
     "replaceable_file",
     "replaceable_folder",

@@ -15,12 +15,17 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
 )
 _ONNX = "embed.onnx"
 _ONNX_MEMBERS = (_ONNX, "distance.onnx", "score.onnx", "classify.onnx")
+_BUNDLE = "bundle.json"
+_BUNDLE_MEMBERS = (  # files that `keras_dml.export.bundle` writes
+    *(_BUNDLE, "model.tflite", "golden.npz", "golden", "golden/*"),
+    *("check.py", "[Ee]xample.*", "__pycache__", "__pycache__/*"),
+)
 _C_LIBRARY = "kd_model.h"
 _C_LIBRARY_MEMBERS = (  # files that `keras_dml.export.microcontroller` writes
     *("README.md", "golden.h", "selftest.c", "trunk.tflite"),
     *("selftest", "selftest.exe", "*.o"),  # files of a compiler
     *("kd.h", "kd_internal.h", "kd_tables.h", _C_LIBRARY),
-    *("kd_check.c", "kd_embed.c", "kd_front.c", "kd_gallery.c", "kd_tables.c"),
+    *("kd_check.c", "kd_embed.c", "kd_front.c", "kd_gallery.c", "kd_tables.c", "kd_trunk.c"),
 )
 # Folders of the kernel. These folders contain links to files that a program has open, such as
 # /dev/stdout.
@@ -136,6 +141,17 @@ def replaceable_onnx(path):
         FileNotFoundError: See `replaceable_folder`.
     """
     return replaceable_folder(path, "folder of ONNX files", _ONNX, _ONNX_MEMBERS)
+
+
+def replaceable_bundle(path):
+    """Checks that a path does not exist, is an empty folder or is a bundle that
+    `keras_dml.export.bundle` wrote, and returns the path.
+
+    Raises:
+        ValueError: See `replaceable_folder`.
+        FileNotFoundError: See `replaceable_folder`.
+    """
+    return replaceable_folder(path, "bundle for a device", _BUNDLE, _BUNDLE_MEMBERS)
 
 
 def replaceable_c_library(path):

@@ -1,9 +1,12 @@
-"""Provides what exports of models and of galleries share: names of arguments, and the reader of
-recordings that calibrate int8 quantization.
+"""Provides what exports of models and of galleries share: names of arguments, and readers of the
+recordings that an export needs.
 """
 
+from keras_dml.cli import _options
+
 SUBJECT = "An export"  # in the error for missing packages
-NAMES = {  # how `keras-dml export` spells arguments of `keras_dml.export` in messages
+# how `keras-dml export` spells arguments of `keras_dml.export` in messages
+NAMES = _options.READING_NAMES | {
     "representative": "--representative FILE.npz",
     "quantization": "--quantization",
     "quantization=None": "--quantization float32",
@@ -11,9 +14,14 @@ NAMES = {  # how `keras-dml export` spells arguments of `keras_dml.export` in me
     'quantization="float16"': "--quantization float16",
     "distance": "`distance=` in Python",
     "steps": "--steps",
+    "gallery": "--gallery-size",
+    "window": "--window",
+    "block": "--block",
+    "recordings": "--recordings FOLDER",
+    "people": "the people in FOLDER",
     "packages": "--npm-packages",
     "tflite()": "--to tflite",
-    "tflm": "`tflm=` in Python",
+    "tflm": "--tflm",
 }
 
 
@@ -43,3 +51,36 @@ def read_recordings(path):
                 "a file by numpy.savez(path, *recordings). A recording has the shape (time, "
                 "channels), and an image has the shape (height, width, channels)."
             ) from error
+
+
+def read_people(listing, model, reading, steps):
+    """Reads the recordings of a listing for a model, and cuts them into windows.
+
+    Args:
+        listing: A `keras_dml.recordings.Listing`.
+        model: A `keras.Model`.
+        reading: Options for reading files, an `_options.Reading`.
+        steps: Largest number of time steps of a window.
+
+    Returns:
+        Tuple `(windows, people)` of two lists. `people` contains the name of the person of each
+        window.
+
+    Raises:
+        ValueError: If the model does not accept any file.
+    """
+    from keras_dml.cli import _galleries
+    from keras_dml.export import signatures
+    from keras_dml.gallery.keras_model import KerasModel
+
+    loaded = KerasModel(model)
+    reader = _galleries.reader_of_model(loaded, reading)
+    recordings, entries, _ = _galleries.read_listing(reader, listing)
+    least, windows, people = signatures.limits(loaded.inputs).least, [], []
+    for recording, entry in zip(recordings, entries, strict=True):
+        for start in range(0, len(recording), steps):
+            window = recording[start : start + steps]
+            if len(window) >= least:
+                windows.append(window)
+                people.append(entry.person)
+    return windows, people

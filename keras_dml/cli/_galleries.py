@@ -170,6 +170,7 @@ def _refuse_without_model(path):
     )
 
 
+MOST_LEFT_OUT = 3  # number of reasons printed if no file is used; they are often the same
 CLIENT = ""  # name under which the gallery counts claims of the command line
 
 
@@ -237,6 +238,24 @@ class Reader(gallery_files.Reader):
         for text in self.unsaid:
             _console.note(_console.escape(f"Note: {text}"))
         _console.print_file_notes(self.notes)
+
+
+class _WithoutGallery:
+    """Model with the attributes of a gallery that `Reader` needs."""
+
+    def __init__(self, model):
+        self.inputs, self.unfit = model.inputs, model.unfit
+        self.reading = {}  # there is no enrollment that stored options
+
+
+def reader_of_model(model, reading):
+    """Returns a `Reader` of files for a model without a gallery.
+
+    Args:
+        model: A `keras_dml.gallery.model.GalleryModel`.
+        reading: Options for reading files, an `_options.Reading`.
+    """
+    return Reader(_WithoutGallery(model), reading)
 
 
 def find_file(path):
@@ -335,6 +354,36 @@ def read_each(reader, paths):
     values, indices, refused = gallery_files.sorted_out(reader, paths)
     refused = {i: spelled(reason, _options.GALLERY_NAMES) for i, reason in refused.items()}
     return values, indices, refused
+
+
+def read_listing(reader, listing):
+    """Reads the recordings of a listing, and prints which files were left out, and why.
+
+    Returns:
+        Tuple `(recordings, entries, refused)`. `entries` contains the `keras_dml.recordings.Listed`
+        of each recording, and `refused` is a dict `{index: reason}`.
+
+    Raises:
+        ValueError: If the model does not accept any file.
+    """
+    paths = [entry.path for entry in listing.recordings]
+    values, indices, refused = read_recordings(reader, paths)
+    left_out = [f"{path} is not a recording." for path in listing.skipped]
+    _note_left_out([*left_out, *refused.values()], any_used=bool(values))
+    if not values:
+        reason = next(iter(refused.values()))
+        raise ValueError(f"The model does not take any of the {len(paths)} files. {reason}")
+    return values, [listing.recordings[i] for i in indices], refused
+
+
+def _note_left_out(reasons, *, any_used):
+    """Prints why files were left out. If no file was used, prints at most `MOST_LEFT_OUT`
+    reasons."""
+    count = len(reasons) if any_used else MOST_LEFT_OUT
+    for reason in reasons[:count]:
+        _console.note(_console.escape(f"Left out: {reason}"))
+    if count < len(reasons):
+        _console.note(f"Left out: {len(reasons) - count} more files.")
 
 
 def enroll_people(gallery, reader, listing):

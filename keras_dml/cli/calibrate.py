@@ -10,8 +10,6 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
-MOST_LEFT_OUT = 3  # number of reasons printed if no file is used; they are often the same
-
 
 def _check_fraction(far):
     """Checks a rate before any file is read."""
@@ -140,21 +138,13 @@ def run(
     with _answers.spell_messages():
         listing = recordings.folder(folder)
         group_by_person = None if groups is None else _read_groups(groups, folder, listing.people)
-        paths = [recording.path for recording in listing.recordings]
         with _galleries.open_gallery(
             gallery, options.model, options.access, engine=options.engine, may_be_new=True
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
-            values, indices, refused = _galleries.read_recordings(reader, paths)
-            left_out = [f"{path} is not a recording." for path in listing.skipped]
-            _note_left_out([*left_out, *refused.values()], any_used=bool(values))
-            if not values:
-                reason = next(iter(refused.values()))
-                raise ValueError(
-                    f"The model does not take any of the {len(paths)} files in {folder}. {reason}"
-                )
-            people = [listing.recordings[i].person for i in indices]
-            sessions = [listing.recordings[i].session for i in indices]
+            values, entries, refused = _galleries.read_listing(reader, listing)
+            people = [entry.person for entry in entries]
+            sessions = [entry.session for entry in entries]
             before = opened_gallery.deciding
             if window is None:
                 threshold = opened_gallery.calibrate(
@@ -167,10 +157,10 @@ def run(
                 )
             else:
                 steps = reader.steps(window)
-                for i, recording in zip(indices, values, strict=True):
+                for entry, recording in zip(entries, values, strict=True):
                     if len(recording) < steps:
                         raise ValueError(
-                            f"{paths[i]} lasts {reader.duration(len(recording))}, which is less "
+                            f"{entry.path} lasts {reader.duration(len(recording))}, which is less "
                             f"than --window {window:g}. Leave this file out, or give a shorter "
                             "--window."
                         )
@@ -192,18 +182,6 @@ def run(
             f"false accept rate of {100 * before.far:g} %. Calibrate with a smaller --far for "
             "stricter decisions."
         )
-
-
-def _note_left_out(reasons, *, any_used):
-    """Prints why files were left out. If no file was used, prints at most `MOST_LEFT_OUT`
-    reasons."""
-    from keras_dml.cli import _console
-
-    count = len(reasons) if any_used else MOST_LEFT_OUT
-    for reason in reasons[:count]:
-        _console.note(_console.escape(f"Left out: {reason}"))
-    if count < len(reasons):
-        _console.note(f"Left out: {len(reasons) - count} more files.")
 
 
 def _remove(path, far, access, *, as_json):

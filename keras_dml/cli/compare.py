@@ -21,14 +21,6 @@ Recording = Annotated[
 USUAL = 0.01  # false accept rate whose threshold gives the verdict, as a gallery's default
 
 
-class _Comparison:
-    """Model with the attributes of a gallery that `_galleries.Reader` needs."""
-
-    def __init__(self, model):
-        self.inputs, self.unfit = model.inputs, model.unfit
-        self.reading = {}  # there is no enrollment that stored options
-
-
 def run(
     first: Recording,
     second: Recording,
@@ -73,7 +65,7 @@ def run(
             from keras_dml.gallery import Scale
 
             loaded = _galleries.load_model(name, engine)
-        reader = _galleries.Reader(_Comparison(loaded), reading)
+        reader = _galleries.reader_of_model(loaded, reading)
         windows = [reader.read(path) for path in paths]
         reader.print_notes()
         embeddings = [loaded.embed(part) for part in windows]

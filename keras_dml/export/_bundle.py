@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_dml import evaluation, inputs
 from keras_dml._backend import keras
-from keras_dml._files import replaceable_folder, size, staged
+from keras_dml._files import replaceable_bundle, size, staged
 from keras_dml._messages import Message
 from keras_dml._typing import Path, Recordings
 from keras_dml.export import _contract, _flatbuffer, litert, signatures
@@ -77,20 +77,21 @@ def bundle(
 
     Returns:
         `Export` of the model's file. `path` is the folder, and `bytes` is the size of all files.
+        If thresholds were measured, a note says on how many recordings.
 
     Raises:
         ValueError: If the model does not take recordings of any length, if the quantization is
             unknown, if `"dynamic"` has no recordings, if `recordings` and `people` have different
-            lengths or too few people, or if `folder` is not a folder that this function wrote. See
-            also `tflite`.
+            lengths or too few people, if a recording is longer than `steps`, or if `folder` is not
+            a folder that this function wrote. See also `tflite`.
         TypeError: If `steps` or `gallery` is not an integer, or a recording is not an array of
             numbers.
         RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.
         OSError: If the folder cannot be written.
         ImportError: If LiteRT is not installed.
     """
-    _check(quantization, recordings, people)
-    with staged(folder, _place) as candidate:
+    _check(quantization, recordings, people, steps)
+    with staged(folder, replaceable_bundle) as candidate:
         candidate.mkdir()
         encoder, classifier = signatures.parts(model)
         kind = inputs.from_model(encoder)
@@ -105,9 +106,12 @@ def bundle(
             model, candidate / MODEL, quantization, recordings, steps=steps, gallery=gallery
         )
         contract = _read_contract(candidate / MODEL)
+        notes = list(exported.notes)
         contract["distance"] = metric.device_distance or metric.name
         if recordings is not None:
+            notes = [note for note in notes if note != contract.get("note")]
             contract |= _measured(candidate / MODEL, list(recordings), people)
+            notes.append(contract["note"])
             _write_contract(candidate / MODEL, contract)
         golden = _golden(candidate / MODEL, kind, steps, gallery)
         np.savez(candidate / GOLDEN, **golden)
@@ -124,16 +128,12 @@ def bundle(
         (candidate / ABOUT).write_text(text, encoding="utf-8")
         _write_examples(candidate, contract, golden)
         total_bytes = size(candidate)
-    return dataclasses.replace(exported, path=pathlib.Path(folder), bytes=total_bytes)
+    return dataclasses.replace(
+        exported, path=pathlib.Path(folder), bytes=total_bytes, notes=tuple(notes)
+    )
 
 
-def _place(path):
-    members = (MODEL, ABOUT, GOLDEN, RAW, f"{RAW}/*", "__pycache__", "__pycache__/*")
-    names = tuple(file.name.removesuffix(SUFFIX) for file in TEMPLATES.iterdir())
-    return replaceable_folder(path, "bundle for a device", ABOUT, (*members, *names))
-
-
-def _check(quantization, recordings, people):
+def _check(quantization, recordings, people, steps):
     if quantization not in QUANTIZATIONS:
         raise ValueError(
             Message(
@@ -156,6 +156,16 @@ def _check(quantization, recordings, people):
                 "The thresholds of the model do not apply to dynamic weights. Pass {recordings} of "
                 "people who were not used to train the model, and {people}. Or set "
                 '{quantization="float16"}.'
+            )
+        )
+    longest = max((len(x) for x in recordings or () if np.ndim(x)), default=0)
+    if longest > steps:
+        raise ValueError(
+            Message(
+                "The longest recording of {recordings} has {longest} steps, but {steps} is "
+                "{value}. Cut windows of at most {value} steps, or increase {steps}.",
+                longest=longest,
+                value=steps,
             )
         )
 
