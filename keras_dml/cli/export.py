@@ -58,7 +58,8 @@ def run(
     people and decides in the browser. The folder contains no names and no embeddings.
 
     With --to microcontroller, a model is written as a C99 library with a self-test. The library
-    computes embeddings, enrolls people and computes distances.
+    computes embeddings, enrolls people and computes distances. With --tflm, TensorFlow Lite Micro
+    can compute the convolutions.
 
     Exit status: 0 if the file is written and compared, 2 if nothing is written.
 

@@ -1,6 +1,8 @@
 """Tests of C libraries for microcontrollers. The compiled code is compared with Keras."""
 
 import ctypes
+import dataclasses
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -30,6 +32,11 @@ ZOO = ("gait_qp_wl", "phone_gait_qp_wl", "gait_lda", "eye_lda")
 OTHERS = ("vowels_qp_wl", "eye_qp_wl", "phone_gait_lda", "watch_lda")
 KNOTS = 4
 GRAVITY = np.float32([0, 7, -7])
+# TensorFlow converts the convolutions for TensorFlow Lite Micro
+HAS_TRUNK = keras.backend.backend() == "tensorflow" and bool(
+    importlib.util.find_spec("ai_edge_litert")
+)
+needs_trunk = pytest.mark.skipif(not HAS_TRUNK, reason="needs TensorFlow and LiteRT")
 
 
 def quantile_model(*, front=(), convolution=None, after=(), head=None):
@@ -71,7 +78,8 @@ def model(walks):
 
 @pytest.fixture(scope="module")
 def made(model, tmp_path_factory):
-    return export.microcontroller(model, tmp_path_factory.mktemp("c") / "walks", steps=150)
+    folder = tmp_path_factory.mktemp("c") / "walks"
+    return export.microcontroller(model, folder, steps=150, tflm=HAS_TRUNK)
 
 
 @pytest.fixture(scope="module")
@@ -380,19 +388,81 @@ def test_a_model_without_convolutions_has_no_trunk(sums_model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TensorFlow converts the trunk")
-def test_the_trunk_has_only_operators_of_tflm(model, tmp_path):
-    pytest.importorskip("ai_edge_litert")
-    made = export.microcontroller(model, tmp_path / "c", steps=90, tflm=True)
+def embedding_of_trunk(library, recording, features, run):
+    """Computes an embedding by the C code around a trunk.
+
+    Args:
+        library: `CLibrary` with a trunk.
+        recording: Recording with the number of steps of the trunk.
+        features: Number of features of a time step.
+        run: Function that computes the output of the trunk from its input.
+    """
+    c = library.functions
+    signal = np.ascontiguousarray(recording, np.float32)
+    source = np.zeros((len(signal), features), np.int8)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (signal, source)]
+    assert c.kd_trunk_input(pointers[0], len(signal) - 1, pointers[1]) == LENGTH
+    assert c.kd_trunk_input(pointers[0], len(signal), pointers[1]) == OK
+    output = np.ascontiguousarray(run(source), np.int8)
+    embedding = np.zeros(library.embed([recording]).shape[1], np.float32)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (output, embedding)]
+    assert c.kd_trunk_embedding(*pointers) == OK
+    return embedding
+
+
+@needs_gcc
+@needs_trunk
+def test_the_c_code_around_the_trunk_computes_embeddings(model, made, library):
+    file, network, recording = made.path / "trunk.tflite", read(model), sample(150, 3, 5) + GRAVITY
+    result = trunk.run(file, network, recording)
+
+    def run(source):
+        difference = source.astype(int) - result.source
+        assert np.abs(difference).max() <= 1 and np.mean(difference != 0) < 0.01
+        return result.output
+
+    embedding = embedding_of_trunk(library, recording, len(network.front.means), run)
+    expected = quantization.quantiles(result.activations, network.knots)
+    np.testing.assert_allclose(embedding, expected.ravel(), rtol=0, atol=1e-5)
+    (by_keras,) = keras_dml.embed(model, [recording])
+    assert parity.relative_rms(expected, by_keras[:-1]) < 0.1
+    distances = library.distance(embedding[None], library.embed([recording]))
+    assert distances < 0.3 * library.distance(embedding[None], library.embed([-recording]))
+
+
+@needs_trunk
+def test_the_trunk_has_only_operators_of_tflm(made):
     (names,) = operators.operators(made.path / "trunk.tflite")
     assert set(names) == {"CONV_2D", "PRELU", "AVERAGE_POOL_2D"}
-    assert export.microcontroller(model, made.path, steps=90).path.is_dir()  # replaces the folder
+
+
+@needs_trunk
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_the_header_compiles_as_cpp(made, tmp_path):
+    """TensorFlow Lite Micro is a C++ library."""
+    program = tmp_path / "main.cpp"
+    program.write_text('#include "kd.h"\nint main() { return kd_trunk_embedding(0, 0) != 1; }\n')
+    sources = map(str, made.path.glob("kd_*.c"))
+    subprocess.run(["gcc", "-std=c99", "-c", *sources], cwd=tmp_path, check=True)
+    flags = ["-Wall", "-Wextra", "-Werror", f"-I{made.path}"]
+    files = [*map(str, tmp_path.glob("*.o"))]
+    subprocess.run(
+        ["g++", *flags, "main.cpp", *files, "-lm", "-o", "main"], cwd=tmp_path, check=True
+    )
+    assert subprocess.run([tmp_path / "main"]).returncode == 0
+
+
+@pytest.mark.slow
+@needs_trunk
+def test_a_folder_with_a_trunk_is_replaced(model, tmp_path):
+    made = export.microcontroller(model, tmp_path / "c", steps=90, tflm=True)
+    assert export.microcontroller(model, made.path, steps=90).path.is_dir()
     assert not (made.path / "trunk.tflite").exists()
 
 
+@needs_gcc
+@needs_trunk
 @pytest.mark.slow
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TensorFlow converts the trunk")
 @pytest.mark.parametrize("name", ["gait_qp_wl", "phone_gait_qp_wl"])
 def test_the_trunk_runs_on_tflm(name, tmp_path):
     """Runs `trunk.tflite` by the pip package `tflite-micro`, and compares it with LiteRT and with
@@ -404,16 +474,20 @@ def test_the_trunk_runs_on_tflm(name, tmp_path):
     recordings, _ = zoo.reading.read_golden(microcontroller_agreement.ROOT / name / "golden.npz")
     recording = recordings[0][:250].astype(np.float32)
     interpreter = runtime.Interpreter.from_bytes(file.read_bytes(), arena_size=60_000)
-    features = np.asarray(network.front.features(recording[None]))[0]
-    source, output = interpreter.get_input_details(0), interpreter.get_output_details(0)
-    interpreter.set_input(trunk.to_int8(features, source)[None, :, None], 0)
-    interpreter.invoke()
-    actual = trunk.from_int8(interpreter.get_output(0)[0, :, 0], output)
-    by_litert = trunk.activations(file, network, recording)
-    assert parity.relative_rms(actual, by_litert) < 0.02
+    by_litert = trunk.run(file, network, recording)
+
+    def run(source):
+        interpreter.set_input(source[None, :, None], 0)
+        interpreter.invoke()
+        output = interpreter.get_output(0)[0, :, 0]
+        activations = dataclasses.replace(by_litert, output=output).activations
+        assert parity.relative_rms(activations, by_litert.activations) < 0.02
+        return output
+
+    library = microcontroller_agreement.CLibrary(made, tmp_path)
+    embedding = embedding_of_trunk(library, recording, len(network.front.means), run)
     (expected,) = keras_dml.embed(model, [recording])
-    values = quantization.quantiles(actual, network.knots)
-    assert parity.relative_rms(values, expected[:-1]) < 0.1
+    assert parity.relative_rms(embedding, expected[:-1].ravel()) < 0.1
 
 
 @needs_gcc
@@ -436,6 +510,9 @@ FUZZ = r"""
 
 static float signal[KD_MAX_STEPS * KD_CHANNELS];
 static float a[KD_EMBEDDING], b[KD_EMBEDDING];
+#if KD_TRUNK
+static int8_t trunk[KD_TRUNK_INPUT];
+#endif
 
 int main(void)
 {
@@ -454,6 +531,11 @@ int main(void)
         accepted += kd_embed(signal, length, i % 4 ? a : b) == KD_OK;
         (void)kd_distance(a, b, &distance);
         (void)kd_distance(signal, a, &distance);
+#if KD_TRUNK
+        (void)kd_trunk_input(signal, length, trunk);
+        (void)kd_trunk_input(signal, KD_MAX_STEPS, trunk);
+        (void)kd_trunk_embedding((const int8_t *)signal, b);
+#endif
     }
     return accepted < 0;
 }

@@ -22,6 +22,7 @@ from keras_dml.zoo import reading
 
 SOURCES = pathlib.Path(__file__).parent / "c"
 SHARED = ("kd.h", "kd_internal.h", "kd_check.c", "kd_gallery.c", "selftest.c")
+TRUNK_CODE = "kd_trunk.c"
 MODEL, GOLDEN, TABLES, README = "kd_model.h", "golden.h", "kd_tables.c", "README.md"
 TRUNK = "trunk.tflite"
 USUAL_STEPS = 512  # largest number of time steps of a network with buffers, by default
@@ -36,10 +37,25 @@ STREAMING = """
 needs no memory.
 """
 TRUNK_TEXT = """
+## Convolutions by TensorFlow Lite Micro
+
 `trunk.tflite` contains the convolutions for TensorFlow Lite Micro, which needs the operators
-CONV_2D, PRELU and AVERAGE_POOL_2D. Its int8 input holds the normalized features of exactly
-`KD_MAX_STEPS` time steps, which `kd_prepare` and `kd_features` (`kd_internal.h`) compute. Its
-output holds the activations of the last layer. The embedding consists of their quantile functions.
+CONV_2D, PRELU and AVERAGE_POOL_2D. On a Cortex-M, its kernels of CMSIS-NN can be faster than the
+loops of `kd_embed`. A recording must have exactly `KD_MAX_STEPS` time steps. In C++:
+
+```cpp
+#include "kd.h"
+
+if (kd_trunk_input(signal, KD_MAX_STEPS, interpreter.input(0)->data.int8) == KD_OK &&
+    interpreter.Invoke() == kTfLiteOk) {
+    kd_trunk_embedding(interpreter.output(0)->data.int8, embedding);
+}
+```
+
+Enroll and compare embeddings of `kd_embed` only with embeddings of `kd_embed`, and embeddings of
+`trunk.tflite` only with embeddings of `trunk.tflite`. `golden.h` contains the input and the output
+of `trunk.tflite` for a recording. If the program does not call `kd_embed`, the linker leaves out
+its tables with the flags `-ffunction-sections -fdata-sections -Wl,--gc-sections`.
 """
 INTEGER_THRESHOLDS = """\
 Because of the int8 weights, a few decisions at these thresholds differ from Keras. The page
@@ -92,10 +108,11 @@ def microcontroller(
             for a model with convolutions, or the smallest number that the contract allows if this
             number is larger.
         tflm: Whether to write the convolutions also as `trunk.tflite` for TensorFlow Lite Micro.
-            The file needs no other operators than CONV_2D, PRELU and AVERAGE_POOL_2D. It maps the
-            normalized features of a recording of exactly `steps` time steps to the activations of
-            the last layer, both int8. The quantile functions of these activations are the
-            embedding. Its embeddings differ more from Keras than the embeddings of the C library.
+            The file needs no other operators than CONV_2D, PRELU and AVERAGE_POOL_2D. Its
+            recordings have exactly `steps` time steps. The library then has two more functions.
+            `kd_trunk_input` writes the int8 input of the file, and `kd_trunk_embedding` converts
+            its int8 output to an embedding, for `kd_enroll` and `kd_distance`. These embeddings
+            differ more from Keras than the embeddings of `kd_embed`.
 
     Returns:
         `MicrocontrollerExport` with the sizes of tables and buffers, the multiply-accumulates, and
@@ -131,10 +148,12 @@ def microcontroller(
         code = write(network, most, counted)
         macros = _macros(encoder, code, limits, most)
         candidate.mkdir()
-        _write_code(candidate, network, code, macros, _thresholds(encoder, metric))
-        _write_golden(candidate, network, examples.recordings, golden, metric)
+        trunk_text = ""
         if tflm:
-            _write_trunk(candidate / TRUNK, network, examples, most)
+            trunk_macros, trunk_text = _write_trunk(candidate, network, examples, most)
+            macros |= trunk_macros
+        _write_code(candidate, network, code, macros, _thresholds(encoder, metric))
+        _write_golden(candidate, network, examples.recordings, golden, metric, trunk_text)
         path = compiler.find()
         difference = None if path is None else compiler.check(candidate, path)
         notes = [NO_COMPILER.format(compilers=", ".join(compiler.COMPILERS))] * (path is None)
@@ -186,8 +205,14 @@ def _golden_embeddings(folder, network, examples, metric):
     return embeddings, parity.check_embeddings(folder, embeddings, examples, metric, bound)
 
 
-def _write_trunk(file, network, examples, most):
-    """Writes the convolutions as a TFLite file, and compares it with Keras on noise."""
+def _write_trunk(folder, network, examples, most):
+    """Writes the convolutions as a TFLite file and the C code around it, and compares the file with
+    Keras on noise.
+
+    Returns:
+        Tuple of the macros of the C code, from name to C expression, and of the text of the golden
+        values.
+    """
     if isinstance(network, Discriminants):
         raise ValueError(
             Message(
@@ -196,10 +221,12 @@ def _write_trunk(file, network, examples, most):
             )
         )
     litert.require()
+    file = folder / TRUNK
     file.write_bytes(trunk.convert(network, most))
+    shutil.copyfile(SOURCES / TRUNK_CODE, folder / TRUNK_CODE)
     i = next(i for i, recording in enumerate(examples.recordings) if len(recording) == most)
-    activations = trunk.activations(file, network, examples.recordings[i])
-    values = quantization.quantiles(activations, network.knots)
+    run = trunk.run(file, network, examples.recordings[i])
+    values = quantization.quantiles(run.activations, network.knots)
     drift = parity.relative_rms(values, examples.embeddings[i][:-1])
     bound = parity.BOUNDS["int8"].embedding
     if not drift <= bound:
@@ -207,6 +234,24 @@ def _write_trunk(file, network, examples, most):
             f"{file.name} does not agree with Keras: its embedding drifts by {drift:.2g} of its "
             f"RMS, which is more than {bound}. Nothing was written."
         )
+    macros = {
+        "KD_TRUNK": "1",
+        "KD_TRUNK_INPUT": "(KD_MAX_STEPS * KD_FEATURES)",
+        "KD_TRUNK_OUTPUT": "(KD_COLUMN * KD_FILTERS)",
+        "KD_TRUNK_INPUT_SCALE": tables.number(run.scales[0]),
+        "KD_TRUNK_INPUT_ZERO": tables.number(run.zeros[0]),
+        "KD_TRUNK_OUTPUT_SCALE": tables.number(run.scales[1]),
+        "KD_TRUNK_OUTPUT_ZERO": tables.number(run.zeros[1]),
+    }
+    golden = [
+        f"#define GOLDEN_TRUNK {i} /* recording of the input and output of {TRUNK} */",
+        tables.array("static const int8_t golden_trunk_input[KD_TRUNK_INPUT]", run.source.ravel()),
+        tables.array(
+            "static const int8_t golden_trunk_output[KD_TRUNK_OUTPUT]", run.output.ravel()
+        ),
+        tables.array("static const float golden_trunk_embedding[KD_EMBEDDING]", values.ravel()),
+    ]
+    return macros, "\n".join(golden)
 
 
 def _macros(encoder, code, limits, most):
@@ -218,6 +263,7 @@ def _macros(encoder, code, limits, most):
         "KD_MODEL": f'"{name}"',
         "KD_MIN_STEPS": str(limits.least),
         "KD_MAX_STEPS": str(most),
+        "KD_TRUNK": "0",
         **code.macros,
     }
 
@@ -253,8 +299,9 @@ def _write_code(folder, network, code, macros, thresholds):
     (folder / TABLES).write_text(text, encoding="utf-8")
 
 
-def _write_golden(folder, network, recordings, embeddings, metric):
-    """Writes recordings, their embeddings and the distances between the embeddings."""
+def _write_golden(folder, network, recordings, embeddings, metric, trunk_text):
+    """Writes recordings, their embeddings, the distances between the embeddings, and the golden
+    values of the trunk as text."""
     distances = np.asarray(keras.ops.convert_to_numpy(metric(embeddings, embeddings)))
     has_integers = isinstance(network, QuantileNetwork)
     values = embeddings[:, :-1] if has_integers else embeddings
@@ -277,6 +324,7 @@ def _write_golden(folder, network, recordings, embeddings, metric):
         tables.array("static const int32_t golden_lengths[GOLDEN_COUNT]", [*map(len, recordings)]),
         tables.array("static const float golden_embeddings[GOLDEN_COUNT][KD_EMBEDDING]", values),
         tables.array("static const float golden_distances[GOLDEN_COUNT][GOLDEN_COUNT]", distances),
+        trunk_text,
     ]
     (folder / GOLDEN).write_text("\n".join(parts), encoding="utf-8")
 

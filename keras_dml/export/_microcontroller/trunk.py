@@ -4,6 +4,7 @@ The file maps normalized features to the activations of the last layer. TFLM has
 sorts, so the quantile functions are not part of the file.
 """
 
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -72,8 +73,32 @@ def convert(network: QuantileNetwork, steps: int) -> bytes:
         return converter.convert()
 
 
-def activations(file: pathlib.Path, network: QuantileNetwork, recording: np.ndarray) -> np.ndarray:
-    """Computes the activations of a recording with LiteRT, shape `(time, filters)`.
+@dataclasses.dataclass(frozen=True)
+class Trunk:
+    """int8 input and output of a file for one recording. A number is `(integer - zero) * scale`.
+
+    Attributes:
+        source: Input, shape `(time, features)`.
+        output: Output, shape `(time after averaging, filters)`.
+        scales: Scales of the input and of the output.
+        zeros: Integers that stand for zero in the input and in the output.
+    """
+
+    source: np.ndarray
+    output: np.ndarray
+    scales: tuple[float, float]
+    zeros: tuple[float, float]
+
+    @property
+    def activations(self) -> np.ndarray:
+        """Activations of the last layer, shape `(time after averaging, filters)`."""
+        return (self.output.astype(np.float32) - np.float32(self.zeros[1])) * np.float32(
+            self.scales[1]
+        )
+
+
+def run(file: pathlib.Path, network: QuantileNetwork, recording: np.ndarray) -> Trunk:
+    """Runs a file by LiteRT.
 
     Args:
         file: Path of a file that `convert` wrote.
@@ -91,9 +116,12 @@ def activations(file: pathlib.Path, network: QuantileNetwork, recording: np.ndar
     interpreter.allocate_tensors()
     (source,), (output,) = interpreter.get_input_details(), interpreter.get_output_details()
     features = ops.convert_to_numpy(network.front.features(recording[None], training=False))[0]
-    interpreter.set_tensor(source["index"], to_int8(features, source)[None, :, None])
+    integers = to_int8(features, source)
+    interpreter.set_tensor(source["index"], integers[None, :, None])
     interpreter.invoke()
-    return from_int8(interpreter.get_tensor(output["index"])[0, :, 0], output)
+    parameters = [_quantization(details) for details in (source, output)]
+    scales, zeros = zip(*((float(scale), float(zero)) for scale, zero in parameters), strict=True)
+    return Trunk(integers, interpreter.get_tensor(output["index"])[0, :, 0], scales, zeros)
 
 
 def to_int8(values: np.ndarray, details: dict[str, Any]) -> np.ndarray:

@@ -70,6 +70,15 @@ int kd_push(const float *step);
 int kd_finish(float *embedding);
 #endif
 
+#if KD_TRUNK
+/* The convolutions by TensorFlow Lite Micro, instead of kd_embed. kd_trunk_input checks a recording
+ * of exactly KD_MAX_STEPS time steps and writes the input of trunk.tflite, KD_TRUNK_INPUT numbers.
+ * kd_trunk_embedding converts the output of trunk.tflite, KD_TRUNK_OUTPUT numbers, to an
+ * embedding. */
+int kd_trunk_input(const float *signal, int32_t length, int8_t *input);
+int kd_trunk_embedding(const int8_t *output, float *embedding);
+#endif
+
 #ifdef __cplusplus
 }
 #endif

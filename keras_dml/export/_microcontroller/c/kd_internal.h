@@ -17,4 +17,9 @@ int kd_prepare(const float *signal, int32_t length);
 /* Converts a time step of KD_CHANNELS numbers to KD_FEATURES normalized numbers. */
 void kd_features(const float *step, float *features);
 
+#ifdef KD_KNOTS
+/* Sorts numbers, and writes their quantile function at the KD_KNOTS knots. */
+void kd_quantiles(float *values, int32_t count, float *quantiles);
+#endif
+
 #endif

@@ -96,9 +96,10 @@ static void sort(float *values, int32_t count)
     }
 }
 
-/* Writes the quantile function of sorted numbers at the knots (Abdelwahab2019, Eq. 1). */
-static void quantiles(const float *sorted, int32_t count, float *values)
+/* The quantile function is linear between two sorted numbers (Abdelwahab2019, Eq. 1). */
+void kd_quantiles(float *values, int32_t count, float *quantiles)
 {
+    sort(values, count);
     for (int32_t k = 0; k < KD_KNOTS; k++) {
         float position = kd_knots[k] * (float)count;
         int32_t lower = (int32_t)position;
@@ -107,8 +108,8 @@ static void quantiles(const float *sorted, int32_t count, float *values)
             lower = count - 1;
         }
         upper = lower + 1 > count - 1 ? count - 1 : lower + 1;
-        values[k] =
-            sorted[lower] + (position - (float)lower) * (sorted[upper] - sorted[lower]);
+        quantiles[k] =
+            values[lower] + (position - (float)lower) * (values[upper] - values[lower]);
     }
 }
 
@@ -145,8 +146,7 @@ int kd_embed(const float *signal, int32_t length, float *embedding)
         for (int32_t window = 0; window < windows; window++) {
             column[window] = pooled(last, input, length, filter, window);
         }
-        sort(column, windows);
-        quantiles(column, windows, embedding + filter * KD_KNOTS);
+        kd_quantiles(column, windows, embedding + filter * KD_KNOTS);
     }
     return KD_OK;
 }

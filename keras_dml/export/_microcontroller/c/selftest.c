@@ -112,6 +112,31 @@ static void check_streaming(void)
 }
 #endif
 
+#if KD_TRUNK
+static void check_trunk(void)
+{
+    static int8_t input[KD_TRUNK_INPUT];
+    static float embedding[KD_EMBEDDING];
+    const float *signal = golden_signals[GOLDEN_TRUNK];
+    int largest = 0;
+    expect("kd_trunk_input accepts a golden recording",
+           kd_trunk_input(signal, KD_MAX_STEPS, input) == KD_OK);
+    for (int32_t i = 0; i < KD_TRUNK_INPUT; i++) {
+        int error = input[i] - golden_trunk_input[i];
+        error = error < 0 ? -error : error;
+        largest = error > largest ? error : largest;
+    }
+    expect("kd_trunk_input computes the golden input", largest <= 1);
+    expect("kd_trunk_embedding accepts the golden output",
+           kd_trunk_embedding(golden_trunk_output, embedding) == KD_OK);
+    expect("kd_trunk_embedding computes the golden embedding",
+           difference(embedding, golden_trunk_embedding) <= 1e-5);
+    expect("another length", kd_trunk_input(signal, KD_MAX_STEPS - 1, input) == KD_ERROR_LENGTH);
+    expect("no input", kd_trunk_input(signal, KD_MAX_STEPS, NULL) == KD_ERROR_NULL);
+    expect("no output", kd_trunk_embedding(NULL, embedding) == KD_ERROR_NULL);
+}
+#endif
+
 int main(void)
 {
     check_embeddings();
@@ -120,6 +145,9 @@ int main(void)
     check_gallery();
 #if KD_STREAMS
     check_streaming();
+#endif
+#if KD_TRUNK
+    check_trunk();
 #endif
     printf(failures == 0 ? "correct\n" : "not correct\n");
     return failures != 0;
