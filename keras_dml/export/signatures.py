@@ -243,7 +243,10 @@ def for_stream(
         valid = count >= allowed.least
         if allowed.most is not None and not stream.has_window:
             valid = tf.logical_and(valid, count <= allowed.most)
-        return _nan_unless(valid, {"embedding": stream.read(state)})
+        embedding = stream.read(state)
+        # without this, the row of knots in a quantile embedding would be finite
+        valid = tf.logical_and(valid, tf.reduce_all(_finite(embedding)))
+        return _nan_unless(valid, {"embedding": embedding})
 
     module.input_shapes = types.MappingProxyType(
         {

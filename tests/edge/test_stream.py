@@ -162,7 +162,12 @@ def test_lost_steps_reject_each_window_that_sees_them(stream_model):
 
 
 def test_states_are_checked_and_do_not_change(stream_model):
-    state = stream_model.new_state()
+    state = bad = stream_model.new_state()
+    for value in (0.5, np.nan):  # all elements are NaN, also the knots of the quantile functions
+        for block in np.split(WALK[:WINDOW], WINDOW // BLOCK):
+            bad = stream_model.step(block * value, bad)
+        embedding = stream_model.read(bad)
+        assert (np.isnan if np.isnan(value) else np.isfinite)(embedding).all()
     stream_model.step(WALK[:BLOCK], state)
     assert not state.any() and np.isnan(stream_model.read(state)).all()
     for block, wrong in ((WALK[:7], state), (WALK[:8, :2], state), (WALK[:8], state[1:])):

@@ -1,6 +1,9 @@
-"""Fuzzes .tflite files with inputs that break their contracts, each file in a separate process.
+"""Fuzzes exported models with inputs that break their contracts, each in a separate process.
 
-    python -m tests.export.device_fuzz build/export/*.tflite --calls 1000
+    python -m tests.export.device_fuzz build/export/*.tflite build/onnx/* --calls 1000
+
+A model is a .tflite file that `export.tflite` or `export.stream` wrote, or a folder that
+`export.onnx` wrote.
 
 The script prints a row for each file with the number of calls, the number of crashes, and the
 numbers of expected and actual outcomes. Each outcome is one of three: NaN, finite, or refused.
@@ -26,7 +29,7 @@ def fuzz(file, calls, seed=0, limits=(1, None)):
     """Calls a file with random inputs and compares its outputs with the expected outcomes.
 
     Args:
-        file: Path of a .tflite file.
+        file: Path of a .tflite file or of a folder of ONNX files.
         calls: Number of calls.
         seed: Seed of the inputs.
         limits: Smallest and largest number of time steps, for a file without a contract.
@@ -81,9 +84,9 @@ def main():
     failed = False
     for file in options.files:
         crashes, counts = fuzz(file, options.calls, options.seed)
-        print("|", " | ".join(map(str, row(file.stem, crashes, counts))), "|", flush=True)
+        print("|", " | ".join(map(str, row(file, crashes, counts))), "|", flush=True)
         for key, count in wrong(counts).items():
-            print(f"{file.stem}: {count} of {key}", file=sys.stderr, flush=True)
+            print(f"{file}: {count} of {key}", file=sys.stderr, flush=True)
         failed = failed or crashes or wrong(counts)
     return 1 if failed else 0
 

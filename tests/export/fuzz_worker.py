@@ -1,16 +1,17 @@
-"""Calls a .tflite file with inputs that break its contract. Usage: `fuzz_worker.py FILE FIRST LAST
-SEED LEAST MOST`.
+"""Calls an exported model with inputs that break its contract. Usage: `fuzz_worker.py FILE FIRST
+LAST SEED LEAST MOST`.
 
-The script prints the number of each call before the call, and the outcome after the call. If a call
-crashes this process, the parent process knows the number of the call. The script needs only NumPy
-and ai-edge-litert.
+FILE is a .tflite file, the .tflite file of a stream, or a folder of ONNX files. The script prints
+the number of each call before the call, and the outcome after the call. If a call crashes this
+process, the parent process knows the number of the call. The script needs only NumPy, and
+ai-edge-litert or onnxruntime.
 """
 
 import json
+import pathlib
 import sys
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter
 
 INT32 = np.iinfo(np.int32)
 MOST_STEPS = 600  # a random recording has at most this many steps more than the smallest number
@@ -23,6 +24,7 @@ KINDS = (
     "channels",
     "constant",
     "few steps",
+    "gallery",
     "huge",
     "rank",
     "silence",
@@ -31,48 +33,172 @@ KINDS = (
 
 
 def main(file, first, last, seed, least, most):
-    interpreter = Interpreter(model_path=file, num_threads=1)
-    embed = interpreter.get_signature_runner("embed")
-    distance = interpreter.get_signature_runner("distance")
-    details = embed.get_input_details()
-    (name,) = set(details) - {"length"}
-    shape = shape_of(embed, name)
-    draw = Recordings(shape, least, most) if "length" in details else Arrays(name, shape)
-    rows = shape_of(distance, "gallery")[0]
-    gallery = usual(embed, draw, seed)
-    gallery = gallery if rows < 0 else np.resize(gallery, (rows, *gallery.shape[1:]))
+    model = opened(pathlib.Path(file))
+    (name,) = set(model.shapes) - {"length", "state"}
+    shape = model.shapes[name]
+    if "state" in model.shapes:
+        draw = Blocks(shape, model.shapes["state"], least)
+    elif "length" in model.shapes:
+        draw = Recordings(shape, least, most)
+    else:
+        draw = Arrays(name, shape)
+    gallery = usual(model, draw, seed)
+    gallery = gallery if model.rows < 0 else np.resize(gallery, (model.rows, *gallery.shape[1:]))
     for i in range(first, last):
         print(i, end=" ", flush=True)
-        kind, inputs, due = draw(np.random.default_rng([seed, i]))
-        actual = outcome(embed, distance, inputs, gallery)
+        rng = np.random.default_rng([seed, i])
+        kind, inputs, due = draw(rng)
+        if kind == "gallery":
+            actual, due = of_gallery(model, gallery, rng)
+        else:
+            actual = outcome(model, inputs, gallery)
         print(json.dumps({"kind": kind, "due": due, "given": actual}), flush=True)
 
 
-def shape_of(runner, argument):
-    """Returns the shape of an argument of a signature, with -1 for each axis of any size."""
-    details = runner.get_input_details()[argument]
-    shape = details["shape_signature"]
-    return (shape if len(shape) else details["shape"]).tolist()
+def opened(path):
+    """Returns the model in a .tflite file or a folder of ONNX files.
+
+    A model has the shapes of the arguments of `embed` or `step` (`shapes`, with -1 for each axis of
+    any size), the number of rows of its gallery (`rows`), and the methods `embed` and `distance`.
+    Both methods raise RuntimeError if the runtime refuses the arguments.
+    """
+    if path.is_dir():
+        return OnnxFolder(path)
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_path=str(path), num_threads=1)
+    is_stream = "step" in interpreter.get_signature_list()
+    return (StreamFile if is_stream else File)(interpreter)
 
 
-def usual(embed, draw, seed):
+class File:
+    """A .tflite file with the signatures `embed` and `distance`."""
+
+    def __init__(self, interpreter, signature="embed"):
+        self.interpreter = interpreter
+        self._embed = interpreter.get_signature_runner(signature)
+        self._distance = interpreter.get_signature_runner("distance")
+        self.shapes = {
+            name: self._shape(each) for name, each in self._embed.get_input_details().items()
+        }
+        self.rows = self._shape(self._distance.get_input_details()["gallery"])[0]
+
+    @staticmethod
+    def _shape(details):
+        shape = details["shape_signature"]
+        return (shape if len(shape) else details["shape"]).tolist()
+
+    def embed(self, inputs):
+        return self._run(self._embed, inputs)["embedding"]
+
+    def distance(self, embedding, gallery):
+        return self._run(self._distance, {"embedding": embedding, "gallery": gallery})["distance"]
+
+    @staticmethod
+    def _run(runner, inputs):
+        try:
+            return {name: values.copy() for name, values in runner(**inputs).items()}
+        except ValueError as error:
+            raise RuntimeError(str(error)) from error
+
+
+class StreamFile(File):
+    """A .tflite file with the signatures `step`, `read` and `distance`."""
+
+    def __init__(self, interpreter):
+        super().__init__(interpreter, "step")
+        self._read = interpreter.get_signature_runner("read")
+
+    def embed(self, inputs):
+        state = inputs["state"]
+        for block in inputs["blocks"]:
+            state = self._run(self._embed, {"signal": block, "state": state})["state"]
+        return self._run(self._read, {"state": state})["embedding"]
+
+
+class OnnxFolder:
+    """A folder with `embed.onnx` and `distance.onnx`."""
+
+    def __init__(self, folder):
+        self._embed, self._distance = (
+            self._session(folder / f"{name}.onnx") for name in ("embed", "distance")
+        )
+        self.shapes = {value.name: self._shape(value) for value in self._embed.get_inputs()}
+        self.rows = {value.name: self._shape(value) for value in self._distance.get_inputs()}[
+            "gallery"
+        ][0]
+
+    @staticmethod
+    def _session(file):
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 4  # errors are raised, and need not be printed
+        return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+    @staticmethod
+    def _shape(value):
+        return [size if isinstance(size, int) else -1 for size in value.shape]
+
+    def embed(self, inputs):
+        return self._run(self._embed, inputs)
+
+    def distance(self, embedding, gallery):
+        return self._run(self._distance, {"embedding": embedding, "gallery": gallery})
+
+    @staticmethod
+    def _run(session, inputs):
+        try:
+            (output,) = session.run(None, {name: np.asarray(x) for name, x in inputs.items()})
+        except Exception as error:  # ONNX Runtime has a class of errors for each status code
+            raise RuntimeError(str(error)) from error
+        return output
+
+
+def usual(model, draw, seed):
     """Computes the embeddings of two valid inputs."""
     rng = np.random.default_rng(seed)
-    return np.concatenate([embed(**draw.plain(rng))["embedding"].copy() for _ in range(2)])
+    return np.concatenate([model.embed(draw.plain(rng)) for _ in range(2)])
 
 
-def outcome(embed, distance, inputs, gallery):
-    """Returns the outcome of `embed` and `distance`, which is NaN, finite or refused by LiteRT."""
+def outcome(model, inputs, gallery):
+    """Returns the outcome of `embed` and `distance`: NaN, finite, or refused by the runtime."""
     try:
-        embedding = embed(**inputs)["embedding"].copy()
-    except (RuntimeError, ValueError):
+        embedding = model.embed(inputs)
+    except RuntimeError:
         return REFUSED
-    actual = distance(embedding=embedding, gallery=gallery)["distance"]
-    if np.isnan(embedding).all() and np.isnan(actual).all():
+    return judged(embedding, model.distance(embedding, gallery))
+
+
+def judged(*outputs):
+    if all(np.isnan(output).all() for output in outputs):
         return NAN
-    if np.isfinite(embedding).all() and np.isfinite(actual).all():
-        return FINITE
-    return "mixed"
+    return FINITE if all(np.isfinite(output).all() for output in outputs) else "mixed"
+
+
+def of_gallery(model, gallery, rng):
+    """Calls `distance` with an embedding or a gallery that holds NaN or has a wrong shape.
+
+    Returns:
+        The actual outcome and the expected outcome.
+    """
+    embedding, gallery = gallery[:1].copy(), gallery.copy()
+    case = rng.integers(4)
+    if case == 0:
+        embedding.reshape(-1)[rng.integers(embedding.size)] = np.nan
+        return judged(model.distance(embedding, gallery)), NAN
+    if case == 1:  # the distances to the other rows are finite
+        row = rng.integers(len(gallery))
+        gallery[row].reshape(-1)[rng.integers(gallery[row].size)] = np.nan
+        distances = model.distance(embedding, gallery)
+        is_right = np.isnan(distances[row]) and np.isfinite(np.delete(distances, row)).all()
+        return (NAN if is_right else "mixed"), NAN
+    arguments = (embedding[:, :-1], gallery) if case == 2 else (embedding, gallery[:, :-1])
+    try:
+        return judged(model.distance(*arguments)), REFUSED
+    except RuntimeError:
+        return REFUSED, REFUSED
 
 
 class Recordings:
@@ -119,6 +245,50 @@ class Recordings:
         if due == FINITE and not self.least <= length <= longest:
             due = NAN
         return kind, {"signal": signal.astype(np.float32), "length": np.int32(length)}, due
+
+
+class Blocks:
+    """Generator that draws the blocks of a stream, shape `(1, block, channels)`, and a state."""
+
+    def __init__(self, shape, state, least):
+        (_, self.block, self.channels), (self.size,) = shape, state
+        self.least = -(-least // self.block)  # blocks
+
+    def plain(self, rng, count=None):
+        count = self.least + int(rng.integers(4)) if count is None else count
+        blocks = rng.normal(size=(count, 1, self.block, self.channels)) / 10
+        return {"blocks": [*blocks.astype(np.float32)], "state": np.zeros(self.size, np.float32)}
+
+    def __call__(self, rng):
+        kind = str(rng.choice(KINDS))
+        inputs, due = self.plain(rng), FINITE
+        blocks = inputs["blocks"]
+        i = int(rng.integers(len(blocks)))
+        block = blocks[i]
+        if kind == "length":
+            count = int(rng.integers(2 * self.least + 1))
+            inputs, due = self.plain(rng, count), FINITE if count >= self.least else NAN
+        elif kind == "not finite":
+            block.reshape(-1)[rng.integers(block.size)] = rng.choice([np.nan, np.inf, -np.inf])
+            due = ANY if i < len(blocks) - 1 else NAN  # an earlier block may have left the window
+        elif kind == "batch":
+            blocks[i], due = np.repeat(block, rng.choice([0, 2, 3]), axis=0), REFUSED
+        elif kind == "channels":
+            more = np.concatenate([block, block[:, :, :1]], axis=2)
+            blocks[i] = more if self.channels == 1 or rng.integers(2) else block[:, :, 1:]
+            due = REFUSED
+        elif kind == "few steps":
+            blocks[i], due = block[:, : rng.integers(self.block)], REFUSED
+        elif kind == "rank":
+            if rng.integers(2):
+                inputs["state"] = np.zeros(self.size + int(rng.choice([-1, 1])), np.float32)
+            else:
+                blocks[i] = block[0] if rng.integers(2) else block[None]
+            due = REFUSED
+        elif kind in EXTREMES:
+            changed = [EXTREMES[kind](each) for each in blocks]
+            inputs["blocks"], due = [each for each, _ in changed], changed[0][1]
+        return kind, inputs, due
 
 
 class Arrays:

@@ -1,6 +1,7 @@
 """Tests that exported files return NaN or raise errors for inputs that break the contract."""
 
 import functools
+import importlib.util
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from ai_edge_litert.interpreter import Interpreter
 import keras_dml
 from keras_dml import export, inputs, layers, models
 from keras_dml._backend import keras
-from keras_dml.export import _convert, litert
+from keras_dml.export import _convert, litert, onnx_files
 from keras_dml.export.signatures import Limits, limits
 from tests.export import device_fuzz
 from tests.export.conftest import CHANNELS, build, sample, voice
@@ -23,6 +24,10 @@ each_quantization = pytest.mark.parametrize(
 )
 LEAST, MOST = 4, 90
 INT32 = np.iinfo(np.int32)
+needs_onnx = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in onnx_files.PACKAGES),
+    reason="needs the extra `onnx`",
+)
 CALLS = 60  # `python -m tests.export.device_fuzz FILES` makes 1,000 calls per file
 
 
@@ -197,6 +202,8 @@ FUZZED = [
     *(("sound", quantization) for quantization in (None, "dynamic")),
     *(("covariances", quantization) for quantization in (None, "float16")),
     *(("images", quantization) for quantization in QUANTIZATIONS),
+    *(("stream", quantization) for quantization in (None, "float16")),
+    pytest.param("ONNX", None, marks=needs_onnx),
 ]
 
 
@@ -217,6 +224,11 @@ def test_fuzzing_neither_crashes_nor_gives_wrong_outcomes(kind, quantization, tm
     elif kind == "covariances":
         covariances(path, quantization)
         steps = (2, None)  # a covariance of one step is NaN
+    elif kind == "stream":
+        model = build(layers.QuantileLayer(4))
+        export.stream(model, path, window=40, block=8, quantization=quantization)
+    elif kind == "ONNX":
+        export.onnx(build(layers.QuantileLayer(4)), path)
     else:
         sequence(path, quantization)
     crashes, counts = device_fuzz.fuzz(path, CALLS, limits=steps)

@@ -1,5 +1,7 @@
 """Tests that models which receive a recording in blocks compute the embeddings of Keras."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,17 @@ MODELS = {
 }
 
 
+@functools.cache
+def exact(name):
+    """Returns a model that computes in float64."""
+    return in_float64(MODELS[name]())
+
+
+@pytest.fixture(scope="module")
+def model():
+    return convolutions()
+
+
 def streamed(stream, signal):
     """Returns the embedding after each block of a recording."""
     state, embeddings = np.zeros(stream.size, signal.dtype), []
@@ -128,7 +141,7 @@ def streamed(stream, signal):
 )
 def test_the_embedding_is_that_of_the_recording_so_far(name, block):
     """Tests recordings that are shorter than the delay of the convolutions, and longer ones."""
-    model, signal = in_float64(MODELS[name]()), recording(48)
+    model, signal = exact(name), recording(48)
     stream = streaming.Stream(model, 48, block)
     actual = streamed(stream, signal)
     for blocks, embedding in enumerate(actual, 1):
@@ -139,7 +152,7 @@ def test_the_embedding_is_that_of_the_recording_so_far(name, block):
 @pytest.mark.parametrize("window", [12, 24])
 def test_a_longer_recording_gives_the_quantiles_of_the_last_steps(window):
     """Tests windows that are shorter and longer than the delay of the convolutions."""
-    model, signal = in_float64(convolutions()), recording(60)
+    model, signal = exact("convolutions"), recording(60)
     features = keras.Model(model.inputs[0], model.layers[-1].input)(signal[None])
     expected = model.layers[-1](features[:, -window // 4 :])
     embedding = streamed(streaming.Stream(model, window, 12), signal)[-1]
@@ -160,9 +173,9 @@ def test_the_window_of_parallel_branches_counts_each_branch_once():
 
 
 def test_the_state_does_not_grow():
-    sizes = {steps: streaming.Stream(convolutions(), steps, 4).size for steps in (40, 80)}
+    sizes = {steps: streaming.Stream(exact("convolutions"), steps, 4).size for steps in (40, 80)}
     assert sizes[80] - sizes[40] == 10 * 6  # ten more steps of six filters
-    assert len({streaming.Stream(discriminants(), steps, 4).size for steps in (40, 80)}) == 1
+    assert len({streaming.Stream(exact("discriminants"), steps, 4).size for steps in (40, 80)}) == 1
 
 
 # ---- refusals ------------------------------------------------------------------------------------
@@ -223,9 +236,9 @@ def test_models_of_other_kinds_are_refused(tmp_path):
         ({"window": 16, "block": 4, "quantization": "int8"}, ValueError),
     ],
 )
-def test_wrong_sizes_are_refused(tmp_path, arguments, error):
+def test_wrong_sizes_are_refused(model, tmp_path, arguments, error):
     with pytest.raises(error):
-        export.stream(convolutions(), tmp_path / "model.tflite", **arguments)
+        export.stream(model, tmp_path / "model.tflite", **arguments)
 
 
 @pytest.mark.slow

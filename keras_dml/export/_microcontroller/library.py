@@ -53,9 +53,11 @@ if (kd_trunk_input(signal, KD_MAX_STEPS, interpreter.input(0)->data.int8) == KD_
 ```
 
 Enroll and compare embeddings of `kd_embed` only with embeddings of `kd_embed`, and embeddings of
-`trunk.tflite` only with embeddings of `trunk.tflite`. `golden.h` contains the input and the output
-of `trunk.tflite` for a recording. If the program does not call `kd_embed`, the linker leaves out
-its tables with the flags `-ffunction-sections -fdata-sections -Wl,--gc-sections`.
+`trunk.tflite` only with embeddings of `trunk.tflite`. The thresholds in `kd_model.h` do not apply
+to `trunk.tflite`, whose activations have 8 bits, so measure a threshold. `golden.h` contains the
+input and the output of `trunk.tflite` for a recording. If the program does not call `kd_embed`,
+the linker leaves out its tables with the flags `-ffunction-sections -fdata-sections
+-Wl,--gc-sections`.
 """
 INTEGER_THRESHOLDS = """\
 Because of the int8 weights, a few decisions at these thresholds differ from Keras. The page
