@@ -48,6 +48,16 @@ def bundle(model, tmp_path_factory):
     return folder, export.bundle(model, folder, **sizes, recordings=signals, people=names)
 
 
+@pytest.fixture(scope="module")
+def distances(bundle):
+    """Returns all distances between the recordings, computed by the file. The last recording is a
+    part of the first one."""
+    file = bundle[0] / "model.tflite"
+    signals, _ = people(8, 3)
+    z = litert.embed(file, [*signals, signals[0][:30]])
+    return litert.distance(file, z, z)
+
+
 def about(folder):
     return json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
 
@@ -99,12 +109,11 @@ def test_the_self_test_finds_another_model(bundle, tmp_path):
     assert done.returncode == 1 and "failed" in done.stdout
 
 
-def test_thresholds_are_measured_on_the_recordings(bundle):
+def test_thresholds_are_measured_on_the_recordings(bundle, distances):
     folder, result = bundle
     signals, names = people(8, 3)
-    z = litert.embed(folder / "model.tflite", signals)
     pairs = np.triu_indices(len(signals), 1)
-    scores = litert.distance(folder / "model.tflite", z, z)[pairs]
+    scores = distances[pairs]
     genuine = np.array(names)[pairs[0]] == np.array(names)[pairs[1]]
     rows = about(folder)["thresholds"]
     assert [row["far"] for row in rows] == [0.1, 0.05, 0.01]
@@ -125,7 +134,7 @@ def test_the_file_contains_the_measured_thresholds(bundle):
     assert edge.load(folder).contract.channels == CHANNELS  # the other metadata is unchanged
 
 
-def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle):
+def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle, distances):
     folder, _ = bundle
     (row,) = [row for row in about(folder)["thresholds"] if row["far"] == 0.01]
     for name in EXAMPLES:
@@ -136,14 +145,10 @@ def test_examples_have_the_shapes_and_the_threshold_of_the_file(bundle):
     spec.loader.exec_module(example)
     signals, _ = people(8, 3)
     enrolled = [example.embedding_of(signals[0][:30]), example.embedding_of(signals[3])]
-    expected = litert.embed(folder / "model.tflite", [signals[0][:30], signals[3]])
-    np.testing.assert_allclose(np.concatenate(enrolled), expected, rtol=0, atol=1e-6)
     assert example.accepts(signals[3], enrolled)
-    distances = litert.distance(
-        folder / "model.tflite", litert.embed(folder / "model.tflite", signals), expected
-    ).min(axis=1)
+    nearest = distances[:-1, [-1, 3]].min(axis=1)
     accepted = [example.accepts(signal, enrolled) for signal in signals]
-    assert accepted == (distances <= row["value"]).tolist() and not all(accepted)
+    assert accepted == (nearest <= row["value"]).tolist() and not all(accepted)
 
 
 @pytest.mark.slow
