@@ -201,28 +201,28 @@ def check(name: str, to: Format, options: FormatOptions, is_gallery: bool) -> No
         typer.BadParameter: If a gallery or a model cannot be exported in this format, if the format
             does not accept an option, or if it needs another option.
     """
-    this, other = ("gallery", "model") if is_gallery else ("model", "gallery")
-    formats, others = (OF_GALLERIES, OF_MODELS) if is_gallery else (OF_MODELS, OF_GALLERIES)
+    source, alternative = ("gallery", "model") if is_gallery else ("model", "gallery")
+    formats = OF_GALLERIES if is_gallery else OF_MODELS
     if to not in formats:
         raise typer.BadParameter(
-            f"--to {to} needs a {other}, but {name} is not a {other}. A {this} is exported with "
-            f"{_listed(formats)}."
+            f"--to {to} needs a {alternative}, but {name} is not a {alternative}. A {source} is "
+            f"exported with {_listed(formats)}."
         )
-    accepted, given = formats[to], _given(options)
-    for option in given:
+    accepted, typed = formats[to], _typed(options)
+    for option in typed:
         if option in accepted.options:
             continue
         accepting = [each for each in formats if option in formats[each].options]
         if not accepting:
             raise typer.BadParameter(
-                f"{_spelled(option)} needs a {other}, but {name} is not a {other}."
+                f"{_spelled(option)} needs a {alternative}, but {name} is not a {alternative}."
             )
         raise typer.BadParameter(
-            f"{_spelled(option)} does not apply to --to {to}. For a {this}, it applies to "
+            f"{_spelled(option)} does not apply to --to {to}. For a {source}, it applies to "
             f"{_listed(accepting)}."
         )
     for option in accepted.required:
-        if option not in given:
+        if option not in typed:
             raise typer.BadParameter(f"--to {to} needs {_spelled(option)} N.")
     quantization = options.quantization
     if quantization is None:
@@ -233,7 +233,7 @@ def check(name: str, to: Format, options: FormatOptions, is_gallery: bool) -> No
             f"{', '.join(accepted.quantizations)}."
         )
     needed = accepted.quantizations[quantization]
-    if needed is not None and needed not in given:
+    if needed is not None and needed not in typed:
         raise typer.BadParameter(f"--quantization {quantization} needs {NEEDED[needed]}.")
 
 
@@ -244,13 +244,13 @@ def weights(quantization: Quantization | None, default: str | None) -> str | Non
     return None if quantization is Quantization.float32 else quantization.value
 
 
-def _given(options):
+def _typed(options):
     """Returns the names of the options that differ from their defaults."""
     names = []
     for field in dataclasses.fields(options):
         value = getattr(options, field.name)
         if dataclasses.is_dataclass(value):
-            names += _given(value)
+            names += _typed(value)
         elif value != field.default:
             names.append(field.name)
     return names

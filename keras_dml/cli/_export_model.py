@@ -11,7 +11,7 @@ from keras_dml.cli._export_formats import Format, weights
 
 
 class Target(NamedTuple):
-    """What to do for a format.
+    """Functions that write a model in a format.
 
     Attributes:
         default: Default name of the file or folder, with `{name}` for the name of the model.
