@@ -436,22 +436,6 @@ def test_the_trunk_has_only_operators_of_tflm(made):
     assert set(names) == {"CONV_2D", "PRELU", "AVERAGE_POOL_2D"}
 
 
-@needs_trunk
-@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
-def test_the_header_compiles_as_cpp(made, tmp_path):
-    """TensorFlow Lite Micro is a C++ library."""
-    program = tmp_path / "main.cpp"
-    program.write_text('#include "kd.h"\nint main() { return kd_trunk_embedding(0, 0) != 1; }\n')
-    sources = map(str, made.path.glob("kd_*.c"))
-    subprocess.run(["gcc", "-std=c99", "-c", *sources], cwd=tmp_path, check=True)
-    flags = ["-Wall", "-Wextra", "-Werror", f"-I{made.path}"]
-    files = [*map(str, tmp_path.glob("*.o"))]
-    subprocess.run(
-        ["g++", *flags, "main.cpp", *files, "-lm", "-o", "main"], cwd=tmp_path, check=True
-    )
-    assert subprocess.run([tmp_path / "main"]).returncode == 0
-
-
 @pytest.mark.slow
 @needs_trunk
 def test_a_folder_with_a_trunk_is_replaced(model, tmp_path):
