@@ -344,7 +344,7 @@ def first_sentence(text: str) -> str:
 
 
 def flips(result: dict) -> str:
-    """Returns the decisions that flip, from the result of the step `agreement`, as a text."""
+    """Returns the number of decisions that flip and the number of all decisions, as a text."""
     return f"{result['flips']} of {result['decisions']:,}" if result["decisions"] else "–"
 
 

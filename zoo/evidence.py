@@ -25,8 +25,8 @@ CARRIED = (
     "distances on different scales. Therefore the distances of each model are divided by its "
     "median distance between two training {unit}. For the published file, each threshold is "
     "multiplied by the median distance of this file between two training {unit}. FAR and TAR are "
-    "measured in the cross-validation. Before you use a threshold, calibrate it on {unit} outside "
-    "the training data of the file."
+    "measured in the cross-validation. Before you use a threshold, calibrate it with recordings of "
+    "other {unit} than those in the training data."
 )
 
 

@@ -81,7 +81,10 @@ def metric_of(
         return inference.head_distance(model)
     except ValueError as error:
         raise ValueError(
-            Message("{error} To pass a distance to an export, set {distance}.", error=error)
+            Message(
+                "{error} Alternatively, set {distance} to the distance that the export should use.",
+                error=error,
+            )
         ) from None
 
 

@@ -306,8 +306,8 @@ class PostgresStore:
             raise ValueError(
                 f"The embeddings of this model have {self._index.numbers:,} numbers, but the index "
                 f"of a server takes vectors of up to {MOST_NUMBERS:,} numbers. Keep the people of "
-                "this model in a gallery file, or train a model with smaller embeddings, such as "
-                "with a smaller `keras_dml.layers.TangentMap`."
+                "this model in a gallery file, or train a model with smaller embeddings. A "
+                "smaller `keras_dml.layers.TangentMap` gives smaller embeddings."
             )
         if not run("SELECT to_regclass(?)", (f"{NAMESPACE}.nearest",)).fetchone()[0]:
             for statement in INDEX:

@@ -19,8 +19,8 @@ class Head:
 
 
 def full_precision(dtype: str | keras.DTypePolicy | None) -> str:
-    """Returns the dtype in which a head computes. The dtype is the dtype policy's dtype for
-    variables, but at least float32.
+    """Returns the dtype in which a head computes. The result is float32, or float64
+    if the variables of the head have this dtype.
 
     In half precision, the third digit of knots and ranks would be wrong.
 

@@ -19,13 +19,14 @@ _NEW_CLASSES = (
 )
 _MEASURED = (
     "Each threshold is set on people who were not used to train the model. The interval of the FAR "
-    "is for a new group with the same number of people. The interval of the TAR is for a fixed "
-    "threshold. In the main result, the TAR has another interval, because the bootstrap sets a new "
-    "threshold in each replicate."
+    "applies to a new group that has as many people as this one. The interval of the TAR is for a "
+    "fixed threshold. In the main result, the TAR has another interval, because the bootstrap sets "
+    "a new threshold in each replicate."
 )
 _LARGER = (
     "The number of independent pairs is estimated for each threshold separately. A stricter "
-    "threshold accepts fewer trials, so less is known about the differences between people. For "
+    "threshold accepts fewer trials. The differences between people are then estimated from fewer "
+    "trials. For "
     "the same FAR, the number of people that may be enough can have a different estimate at each "
     "threshold. In this case, use the larger estimate."
 )
