@@ -207,7 +207,7 @@ class Claims:
         """
         if not resets:
             self.begin(person, client, identified)
-        elif self._tries is not None:
+        elif self.tries is not None:
             with self._store.counting() as run:
                 for failures, failed in self._forget(run, person, client, identified):
                     self._refuse(failures, failed, time.time(), identified)
