@@ -37,7 +37,7 @@ LEAVES = {
     "_files",
     "_messages",
     "_optional",
-    "_percents",
+    "_figures",
     "_redirection",
     "_typing",
     "progress",

@@ -5,7 +5,7 @@ import sys
 
 from keras_dml import reports, training
 from keras_dml.training import measure, page
-from keras_dml.zoo import catalog, headline
+from keras_dml.zoo import headline
 
 NAME = "report.html"
 
@@ -26,8 +26,9 @@ def write(run, figures, pooled=None, caption=""):
         about = (
             f"These figures use one threshold for all people. Each of {pooled['probes']:,} probes "
             f"of {pooled['people']} people is compared with "
-            f"{catalog.counted(pooled['gallery'], 'claim')}. Brackets contain 95 % intervals of a "
-            "Bayesian bootstrap over people, which adds one person whose trials are all errors."
+            f"{pooled['gallery']} {'claim' if pooled['gallery'] == 1 else 'claims'}. Brackets "
+            "contain 95 % intervals of a Bayesian bootstrap over people, which adds one person "
+            "with errors in all trials."
         )
         sections.append(reports.Section("All people together", about, *headline.table(card)))
         pictures.append(reports.Picture((run.out / measure.CURVES).with_suffix(".svg"), caption))

@@ -91,8 +91,8 @@ def write_templates(path, out, access, *, as_json):
         access: Keys of an encrypted gallery, an `_options.Access`.
         as_json: Whether to print a JSON object.
     """
+    from keras_dml import _figures
     from keras_dml.cli import _answers, _galleries
-    from keras_dml.zoo import catalog
 
     out = f"{name_of(path)}_templates.npz" if out is None else out
     with (
@@ -106,8 +106,8 @@ def write_templates(path, out, access, *, as_json):
         counts = {"people": len(people), "recordings": sum(people.values())}
         _console.print_json({"path": out, **counts})
         return
-    recordings = catalog.counted(sum(people.values()), "recording")
-    enrolled = catalog.counted(len(people), "person", "people")
+    recordings = _figures.counted(sum(people.values()), "recording")
+    enrolled = _figures.counted(len(people), "person", "people")
     _console.echo(_console.escape(f"{out}: {enrolled}, {recordings}"))
     _console.note(
         "Note: the file contains unencrypted embeddings and names, which are personal data."

@@ -18,7 +18,7 @@ def require_keras(subject, *, on_jax=False):
     """Checks that Keras and TensorFlow are installed. The function does not import them.
 
     Args:
-        subject: Subject of the error message, such as `"The export"`.
+        subject: Subject of the error message, such as `"An export"`.
         on_jax: If True, JAX is enough.
 
     Raises:

@@ -62,8 +62,8 @@ def run(
 
 def _enroll_person(gallery, person, files, options, as_json):
     """Enrolls files as one person, and prints the result for each file."""
+    from keras_dml import _figures
     from keras_dml.cli import _answers, _console, _days, _galleries
-    from keras_dml.zoo import catalog
 
     with _answers.spell_messages():
         paths = _galleries.find_files(files)  # before a new gallery is created
@@ -86,7 +86,7 @@ def _enroll_person(gallery, person, files, options, as_json):
     else:
         _console.echo(
             f"{_console.escape(person)}: {len(enrollment.kept)} of {len(paths)} files enrolled, "
-            f"{catalog.counted(enrollment.recordings, 'recording')} in all"
+            f"{_figures.counted(enrollment.recordings, 'recording')} in all"
         )
         _show_repeats(enrollment, paths)
         reasons = [reason for _, reason in sorted(enrollment.refused.items())]

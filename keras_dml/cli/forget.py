@@ -33,9 +33,9 @@ def run(
 
     Example: keras-dml forget family.db alice 0f3a5b7c9d1e2f40
     """
+    from keras_dml import _figures
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
-    from keras_dml.zoo import catalog
 
     stopped = "Stopped. `keras-dml recordings` lists the recordings that are still enrolled."
     with _console.stoppable(stopped), _answers.spell_messages():
@@ -46,7 +46,7 @@ def run(
     if as_json:
         _console.print_json({"person": person, "forgotten": ids, "enrolled": left})
     elif left:
-        removed = catalog.counted(len(ids), "recording")
+        removed = _figures.counted(len(ids), "recording")
         _console.echo(_console.escape(f"{person}: {removed} removed, {left} left"))
     else:
         _console.echo(_console.escape(f"{person}: the last recording and the person are removed"))

@@ -41,8 +41,8 @@ def run(
 
     Example: keras-dml identify family.db new.csv
     """
+    from keras_dml import _figures
     from keras_dml.cli import _answers, _console, _galleries
-    from keras_dml.zoo import catalog
 
     with _answers.spell_messages():
         needs = _galleries.decision_requirements(far=far, threshold=threshold, may_rank=True)
@@ -64,7 +64,7 @@ def run(
         _console.echo(f"[bold]{_console.escape(result.answer)}[/bold]")
         if scores or result.threshold is None:
             _show_candidates(result, scores, distances)
-        people = catalog.counted(result.people, "person", "people")
+        people = _figures.counted(result.people, "person", "people")
         rates = result.rates or f"{people} enrolled"
         _console.echo(", ".join(filter(None, [result.limit(distances), rates])))
     if result.tied or result.threshold is None:

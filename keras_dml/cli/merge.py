@@ -58,8 +58,8 @@ def run(
 
     Example: keras-dml merge family.db phone.db
     """
+    from keras_dml import _figures
     from keras_dml.cli import _answers, _console, _galleries
-    from keras_dml.zoo import catalog
 
     with (
         _console.stoppable("Stopped. Run the command again to finish."),
@@ -84,7 +84,7 @@ def run(
             ):
                 added = opened_gallery.merge(second)
         people = len(opened_gallery.people())
-    enrolled = catalog.counted(people, "person", "people")
+    enrolled = _figures.counted(people, "person", "people")
     if as_json:
         _console.print_json({"added": added, "people": people})
     elif added:

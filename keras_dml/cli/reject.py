@@ -55,8 +55,8 @@ def run(
     if is_undoing:
         _undo(gallery, person, files, options.access, as_json=as_json)
         return
+    from keras_dml import _figures
     from keras_dml.cli import _answers, _console, _galleries
-    from keras_dml.zoo import catalog
 
     with _answers.spell_messages():
         needs = {"person": person}
@@ -68,7 +68,7 @@ def run(
     if as_json:
         _console.print_json({"person": person, "marked": len(recordings), "notes": notes})
     else:
-        stored = catalog.counted(len(recordings), "recording")
+        stored = _figures.counted(len(recordings), "recording")
         _console.echo(f"{_console.escape(person)}: {stored} stored as imposters")
 
 
@@ -90,9 +90,9 @@ def _list(gallery, person, access, *, as_json):
 
 def _undo(gallery, person, ids, access, *, as_json):
     """Removes stored imposter recordings of a person."""
+    from keras_dml import _figures
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
-    from keras_dml.zoo import catalog
 
     with _answers.spell_messages():
         galleries.unreject(gallery, person, ids, **vars(access))
@@ -101,6 +101,6 @@ def _undo(gallery, person, ids, access, *, as_json):
     if as_json:
         _console.print_json({"person": person, "undone": ids, "marked": left})
     else:
-        removed = catalog.counted(len(ids), "imposter recording")
+        removed = _figures.counted(len(ids), "imposter recording")
         text = f"{person}: {removed} removed, {left} left"
         _console.echo(_console.escape(text))

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, boxcox, inv_boxcox, ndtr, ndtri
 
-from keras_dml import _percents
+from keras_dml import _figures
 from keras_dml._arrays import real, whole
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
@@ -147,7 +147,7 @@ class FarThreshold:
     def __str__(self) -> str:
         return (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
-            f"{_percents.interval(self.far_ci95)}, {self.trials:,} imposter trials)"
+            f"{_figures.interval(self.far_ci95)}, {self.trials:,} imposter trials)"
         )
 
 
@@ -265,7 +265,7 @@ class AcceptRates:
 
     def __str__(self) -> str:
         rates = [
-            f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}]"
+            f"{name} {100 * rate:.3g} % [{_figures.interval(bounds)}]"
             for name, rate, bounds in (
                 ("FAR", self.far, self.far_ci95),
                 ("TAR", self.tar, self.tar_ci95),
@@ -365,7 +365,7 @@ class BestOfTries:
 
     def __str__(self) -> str:
         rates = [
-            f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}] ({100 * once:.3g} % once)"
+            f"{name} {100 * rate:.3g} % [{_figures.interval(bounds)}] ({100 * once:.3g} % once)"
             for name, rate, bounds, once in (
                 ("FAR", self.far, self.far_ci95, self.far_once),
                 ("TAR", self.tar, self.tar_ci95, self.tar_once),
@@ -584,7 +584,7 @@ class FalseAccepts:
         return _people_needed(far, self.people, self.independent)
 
     def __str__(self) -> str:
-        bounds = _percents.interval(self.ci95)
+        bounds = _figures.interval(self.ci95)
         return f"FAR {100 * self.rate:.3g} % [{bounds}] at threshold {self.threshold:.4g}"
 
 
@@ -727,7 +727,7 @@ class Certificate:
 
     def __str__(self) -> str:
         stricter = self.far / 10
-        bounds = _percents.interval(self.ci95)
+        bounds = _figures.interval(self.ci95)
         return (
             f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % [{bounds}], "
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
@@ -962,7 +962,7 @@ class Promise:
         return _people_to_promise(far)
 
     def __str__(self) -> str:
-        bounds = _percents.interval(self.ci95)
+        bounds = _figures.interval(self.ci95)
         return (
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "
             f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials are accepted. "

@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 
-from keras_dml import _percents, evaluation
+from keras_dml import _figures, evaluation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Boundary:
         refused = ". `listen` refuses this threshold. Set the threshold again" if is_mean else ""
         return (
             f"FAR at most {100 * self.far:g} % whenever a claim ends (measured FAR "
-            f"{100 * self.seen:.2g} %, 95 % interval {_percents.interval(self.far_ci95)}, "
+            f"{100 * self.seen:.2g} %, 95 % interval {_figures.interval(self.far_ci95)}, "
             f"{self.people} people, {self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %. "
             f"Median {unit}: {self._time(self.steps_to_accept)} to accept, "
             f"{self._time(self.steps_to_reject)} to reject. Longest claim: "

@@ -626,8 +626,9 @@ class Gallery:
 
     def _scale(self, templates):
         """Returns the `Scale` of the scores, see `Scale.from_card`. None if nobody is enrolled."""
-        if self._cached_scale[0] is templates:
-            return self._cached_scale[1]
+        cached_templates, scale = self._cached_scale  # one read, because other threads change both
+        if cached_templates is templates:
+            return scale
         first = [templates.enrolled_of(name)[:1] for name in templates.names[:MOST_COMPARED]]
         scale = None
         if first:
@@ -1169,6 +1170,7 @@ class Gallery:
         changes = self._records.changes()
         if self._cached_templates is None or self._cached_changes != changes:
             self._cached_templates, self._cached_changes = self._read_templates(), changes
+            self._cached_scale = None, None
         return self._cached_templates
 
     def _candidates(self, probes):

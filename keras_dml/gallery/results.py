@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from keras_dml import _percents, evaluation
-from keras_dml.zoo import catalog
+from keras_dml import _figures, evaluation
 
 if TYPE_CHECKING:
     from keras_dml.gallery.boundary import Boundary
@@ -79,7 +78,7 @@ class Enrollment:
     repeated: dict[int, int | None] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
-        kept = catalog.counted(len(self.kept), "recording")
+        kept = _figures.counted(len(self.kept), "recording")
         summary = f"{self.person}: {kept} enrolled, {self.enrolled} in all"
         repeats = (
             f"recording {i} is enrolled already"
@@ -153,7 +152,7 @@ class GroupRate(NamedTuple):
     people: int
 
     def __str__(self) -> str:
-        bounds = _percents.interval((self.low, self.high))
+        bounds = _figures.interval((self.low, self.high))
         return f"{self.group}: FAR {100 * self.far:.3g} % [{bounds}] between {self.people} people"
 
 
@@ -247,7 +246,7 @@ class Threshold:
         fewest, most = self.people_needed(self.far / 10)
         summary = (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval of the FAR: "
-            f"{_percents.interval(self.far_ci95)}, {self.method}: {self.people} people, "
+            f"{_figures.interval(self.far_ci95)}, {self.method}: {self.people} people, "
             f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %. FAR {10 * self.far:g} "
             f"% would need about {fewest:,} to {most:,} people"
         )

@@ -139,8 +139,8 @@ class Claims:
     def begin(self, person: str, client: str, identified: bool = False) -> None:
         """Counts a claim as rejected until `accept` is called.
 
-        The claim is counted before it is decided. An attacker therefore cannot avoid the pauses by
-        making many claims at the same time.
+        The claim is counted before anybody learns the decision. An attacker therefore cannot avoid
+        the pauses by making many claims at the same time.
 
         Args:
             person: Name of the claimed person, or of the nearest person in an identification.

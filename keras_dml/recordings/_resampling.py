@@ -141,8 +141,9 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
     frequencies above this Nyquist frequency. Before filtering, the function extends the signal at
     its two ends by odd reflection.
 
-    The result equals that of `scipy.signal.resample_poly`, but the import of `scipy.signal` takes
-    twice as much time and memory as a whole command.
+    The result equals the result of `scipy.signal.resample_poly` except for rounding errors. The
+    function does not use SciPy, because the import of `scipy.signal` takes longer than a whole
+    command and doubles its memory.
 
     Args:
         values: Values, shape `(time, channels)`.

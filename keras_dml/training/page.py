@@ -25,10 +25,9 @@ _MEASURED = (
 )
 _LARGER = (
     "The number of independent pairs is estimated for each threshold separately. A stricter "
-    "threshold accepts fewer trials. The differences between people are then estimated from fewer "
-    "trials. For "
-    "the same FAR, the number of people that may be enough can have a different estimate at each "
-    "threshold. In this case, use the larger estimate."
+    "threshold accepts fewer trials, so the differences between people are estimated less "
+    "precisely. For the same FAR, the number of people that may be enough can have a different "
+    "estimate at each threshold. In this case, use the larger estimate."
 )
 _STREAMS = (
     "These thresholds are for files that `keras_dml.export.stream` writes. In a stream, the "

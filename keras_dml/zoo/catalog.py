@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from keras_dml import _figures
 from keras_dml.zoo import lookup, schema
 
 TRIES = ("FAR wanted", "FAR, once", "FAR, best of tries", "TAR, once", "TAR, best of tries")
@@ -93,7 +94,7 @@ def input_in_words(card: dict[str, Any]) -> str:
     pixels, 1 channel`.
     """
     described = card["input"]
-    channels = counted(len(described["channels"]), "channel")
+    channels = _figures.counted(len(described["channels"]), "channel")
     if "size" in described:
         return f"images of {extent_in_words(card)}, {channels}"
     return f"{channels} at {described['rate_hz']:g} Hz"
@@ -260,17 +261,6 @@ def _without_error(row):
 def is_rate(row: dict[str, Any]) -> bool:
     """Returns whether a figure is printed in percent."""
     return row["metric"].startswith(RATES)
-
-
-def counted(count: int, word: str, plural: str | None = None) -> str:
-    """Formats a count with its noun, for example as `1 channel` or `6 channels`.
-
-    Args:
-        count: Number of things.
-        word: Noun in the singular.
-        plural: Noun in the plural. Default: `word` with an s.
-    """
-    return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"
 
 
 def percent(value: float, stderr: float) -> str:

@@ -5,6 +5,7 @@ results of other methods.
 from collections.abc import Callable
 from typing import Any
 
+from keras_dml import _figures
 from keras_dml.zoo import catalog
 
 _REPEATS = {
@@ -82,7 +83,7 @@ def words(card: dict[str, Any]) -> str:
     if "people" not in headline:
         counts = f"The figures are measured on {headline['images']:,} images: {trials}."
     else:
-        enrolled = catalog.counted(headline["enrolled"], "enrolled recording")
+        enrolled = _figures.counted(headline["enrolled"], "enrolled recording")
         claims = f"{headline.get('gallery_most', headline['gallery'])} {unit}"
         if "gallery_most" in headline:
             claims = f"{headline['gallery']} to {claims}"

@@ -85,8 +85,8 @@ def main():
 
 
 def processor_seconds(process):
-    """Returns the processor time of a process and of its children, also of those that have
-    ended."""
+    """Returns the processor time of a process and of its children. The result includes children
+    that have ended."""
     children = process.children(recursive=True)
     return sum(process.cpu_times()[:4]) + sum(sum(child.cpu_times()[:2]) for child in children)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keras_dml import _percents
+from keras_dml import _figures
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from keras_dml import _percents
     ],
 )
 def test_an_interval_has_two_digits_and_no_lower_end_that_says_nothing(bounds, text):
-    assert _percents.interval(bounds) == text
+    assert _figures.interval(bounds) == text

@@ -1,4 +1,15 @@
-"""Formats rates and their confidence intervals in percent, for commands and reports."""
+"""Formats counts, and confidence intervals of rates, for commands and reports."""
+
+
+def counted(count: int, word: str, plural: str | None = None) -> str:
+    """Formats a count with its noun, for example as `1 channel` or `6 channels`.
+
+    Args:
+        count: Number of things.
+        word: Noun in the singular.
+        plural: Noun in the plural. Default: `word` with an s.
+    """
+    return f"{count} {word}" if count == 1 else f"{count} {plural or word + 's'}"
 
 
 def interval(bounds):
