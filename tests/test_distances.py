@@ -426,6 +426,11 @@ def test_a_device_computes_the_distance_itself_unless_it_says_otherwise(rng):
     np.testing.assert_array_equal(Manhattan().on_device(x, y), Manhattan()(x, y))
 
 
+def test_a_device_computes_the_pairwise_distances_of_a_subclass(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    np.testing.assert_array_equal(Halved().on_device(x, y), Halved()(x, y))
+
+
 def spd_or_vectors(name, rng, rows):
     if name == "wasserstein":
         x = np.sort(rng.normal(size=(rows, 3, 5)), axis=-1)

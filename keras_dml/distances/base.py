@@ -73,12 +73,12 @@ class Distance:
     index_metric = "l2"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Resets `squared` to the default if a subclass overrides `pairwise` but does not override
-        `squared`."""
+        """Resets `squared` and `on_device` to the default if a subclass overrides `pairwise` but
+        does not override them."""
         super().__init_subclass__(**kwargs)
-        measures = {"pairwise", "__call__"} & vars(cls).keys()
-        if measures and "squared" not in vars(cls):
-            cls.squared = Distance.squared
+        if {"pairwise", "__call__"} & vars(cls).keys():
+            for name in {"squared", "on_device"} - vars(cls).keys():
+                setattr(cls, name, getattr(Distance, name))
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         return self.pairwise(*self.checked(x, y))
@@ -100,7 +100,8 @@ class Distance:
         """Computes all distances, shape `(n, m)`, between embeddings `(n, ...)` and `(m, ...)` by
         the operators that an exported file uses.
 
-        Override this method if `pairwise` needs an operator that devices do not have.
+        Override this method if `pairwise` needs an operator that devices do not have, or if
+        `pairwise` is less accurate in a graph in which n and m are unknown.
         """
         return self(x, y)
 

@@ -52,6 +52,12 @@ class Euclidean(Distance):
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return vector.euclidean(x, y)
 
+    def on_device(self, x: Tensor, y: Tensor) -> Tensor:
+        """Computes all distances from differences. The numbers of embeddings are unknown in the
+        graph of a SavedModel, so `pairwise` would compute even few distances from inner products,
+        which lose small distances if another embedding is far away."""
+        return vector.euclidean_by_differences(*self.checked(x, y))
+
     def squared(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes all squared distances without a square root."""
         return vector.squared_euclidean(*self.checked(x, y))

@@ -62,13 +62,17 @@ def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
     within = y is x and not gradients.has_forward_mode()
     x, y = widest(x, y)
     if chunks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
-        return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
+        return _squares_by_differences(x, y)
     center = ops.stop_gradient(mean(x, axis=0))
     center = ops.where(ops.equal(center - center, 0), center, 0)  # a NaN affects only its row
     if within:
         return _squares_within(x - center)
     squares, lost = _squares_by_product(x - center, y - center)
     return ops.where(lost, 0, squares)
+
+
+def _squares_by_differences(x, y):
+    return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
 
 
 @ops.custom_gradient
@@ -106,7 +110,29 @@ def euclidean(x: Tensor, y: Tensor) -> Tensor:
         Distances, shape `(n, m)`, in the units of the vectors. `squared_euclidean` describes the
         precision.
     """
-    squares = squared_euclidean(x, y)
+    return _root(squared_euclidean(x, y))
+
+
+def euclidean_by_differences(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all Euclidean distances from differences, with machine precision for sets of any
+    size. The distances of large sets take ten times as long as with `euclidean`.
+
+    Args:
+        x: Vectors, shape `(n, features)`.
+        y: Vectors, shape `(m, features)`, in the same units as `x`.
+
+    Returns:
+        Distances, shape `(n, m)`, in the units of the vectors.
+    """
+    x, y = widest(x, y)
+    rows = chunks.rows_per_block(x, y, DIFFERENCES_BYTES)
+    if rows is None:
+        return _root(_squares_by_differences(x, y))
+    return _root(chunks.map_rows(_squares_by_differences, rows, x, y))
+
+
+def _root(squares):
+    """Computes square roots. The gradient at 0 is 0."""
     zero = ops.equal(squares, 0)
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
 

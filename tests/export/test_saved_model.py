@@ -177,6 +177,18 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
 
 
+def test_small_euclidean_distances_are_kept_beside_large_ones(rng, tmp_path):
+    """Tests embeddings of which one is far away, as is the log-covariance of a silent recording."""
+    model = keras.Sequential([keras.Input((1, 2)), keras.layers.Flatten()])
+    export.saved_model(model, tmp_path / "model", distance="euclidean")
+    distance = tf.saved_model.load(str(tmp_path / "model")).signatures["distance"]
+    z = rng.normal(size=(5, 2)).astype(np.float32)
+    z[0] = 1e5
+    actual = distance(embedding=z[:3], gallery=z)["distance"].numpy()
+    expected = np.linalg.norm(z[:3, None].astype(np.float64) - z[None], axis=-1)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
+
+
 @pytest.mark.slow
 def test_layers_that_drop_masks_are_named(tmp_path):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from keras_dml import export, layers
+from keras_dml import distances, export, layers
 from keras_dml._backend import keras
-from keras_dml.export.trials import trials
+from keras_dml.export import parity
+from keras_dml.export.trials import Trials, trials
 
 
 def masked():
@@ -28,6 +29,21 @@ def test_a_model_that_computes_nan_for_noise_is_named():
     model.add(keras.layers.Dense(2, bias_initializer=lambda shape, dtype: np.full(shape, np.nan)))
     with pytest.raises(ValueError, match="3 of 3 .*'broken'"):
         trials(model)
+
+
+def test_correct_distances_between_many_long_embeddings_are_accepted(rng):
+    """Tests 22 embeddings of 2,080 features, whose distances Keras computes from inner products if
+    it receives them all at once, which loses the small distances."""
+    z = rng.normal(size=(21, 2080)).astype(np.float32)
+    z[0] = 3e4
+
+    def exact(x, y):
+        return np.linalg.norm(x[:, None].astype(np.float64) - y[None], axis=-1)
+
+    made = Trials(list(z), z, len(z), z[0])
+    functions = {"embed": lambda recordings: z, "distance": exact}
+    metric = distances.get("euclidean")
+    assert parity.check("any.tflite", functions, made, metric, parity.BOUNDS[None]) == 0
 
 
 @pytest.mark.slow

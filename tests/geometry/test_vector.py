@@ -48,6 +48,20 @@ def test_large_tables_come_from_inner_products_to_the_stated_error(rng):
     assert (np.diagonal(squares) == 0).all()
 
 
+@pytest.mark.slow_on_jax
+@pytest.mark.parametrize("most", [0, 2**11, 2**40])
+def test_differences_keep_small_distances_beside_large_ones(rng, monkeypatch, most):
+    """Tests blocks of one row, of several rows and of all rows."""
+    monkeypatch.setattr(vector, "DIFFERENCES_BYTES", most)
+    x, y = (rng.normal(size=(n, 20)).astype("float32") for n in (7, 9))
+    x[1] = y[1] = 3e5
+    x[2] = y[2] + np.float32(1e-4)
+    result = numpy(vector.euclidean_by_differences(x, y))
+    expected = by_differences(x.astype("float64"), y.astype("float64"))
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    assert result[1, 1] == 0
+
+
 def test_a_common_offset_costs_no_digits(rng):
     """Tests that a common offset of all vectors does not reduce the precision. Squared lengths are
     computed relative to the mean, not to the origin."""
