@@ -19,6 +19,7 @@ import pytest
 from keras_dml import _files
 
 MEMBERS = ("mark", "parts", "parts/*")
+NOBODY = 65534  # id of the user without permissions
 
 
 def replaceable_folder(path):
@@ -285,6 +286,30 @@ def test_permissions_are_those_of_an_ordinary_file_or_of_the_one_before(tmp_path
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows has no such users")
+def test_a_read_only_folder_is_left_and_nothing_beside_it():
+    """Tests an ordinary user, because root may write to read-only folders."""
+    root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as parent:
+        target = pathlib.Path(parent, "model")
+        target.mkdir()
+        (target / "old").touch()
+        if root:
+            for path in (parent, target):
+                os.chown(path, NOBODY, NOBODY)
+            os.seteuid(NOBODY)
+        try:
+            target.chmod(0o555)
+            with pytest.raises(PermissionError), _files.staged(target, pathlib.Path) as candidate:
+                candidate.mkdir()
+                (candidate / "new").touch()
+        finally:
+            if root:
+                os.seteuid(0)
+            target.chmod(0o755)
+        assert [path.name for path in pathlib.Path(parent).rglob("*")] == ["model", "old"]
 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "/", "//", "folder/", "folder/..", "folder/."])

@@ -39,10 +39,14 @@ def staged(path, place=replaceable_file):
         with _errors_name(path):
             yield candidate
             place(path)
-            if target.exists():
-                shutil.copymode(target, candidate)
+            previous = target
             if target.is_dir():
-                os.rename(target, folder.parent / REPLACED)
+                # A read-only folder cannot be moved. While the candidate is writable, it can be
+                # removed after this error.
+                previous = folder.parent / REPLACED
+                os.rename(target, previous)
+            if previous.exists():
+                shutil.copymode(previous, candidate)
             os.replace(candidate, target)
 
 
