@@ -164,13 +164,13 @@ def tflite(
         steps = _checked_steps(steps, kind)
         gallery = gallery if gallery is None else whole("gallery", gallery, 1)
         device = _devices.device_model(encoder, metric)
-        recordings = _checked_recordings(representative, device.encoder, quantization, steps)
         bounds = parity.BOUNDS
         forms, notes = AUTO if quantization == "auto" else (quantization,), []
         if device.on_matrices:
             forms, bounds = [_matrix_quantization(quantization)], parity.BOUNDS_ON_MATRICES
             if quantization in ("auto", "dynamic"):
                 notes.append(EIGHT_BITS)
+        recordings = _checked_recordings(representative, device.encoder, quantization, steps)
         only_real = quantization == "int8"
         trial_inputs = trials(device.exact, recordings, only_real, steps)
         module = signatures.for_one(device.runs, device.metric, classifier, steps, gallery)

@@ -124,8 +124,9 @@ def test_half_precision_weights_are_close(hdm05, tmp_path):
 
 
 def test_int8_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="small eigenvalues.*quantization=None"):
-        export.tflite(network((4, 2)), tmp_path / "m.tflite", "int8", covariances(4, 9))
+    for recordings in (None, covariances(4, 9)):
+        with pytest.raises(ValueError, match="small eigenvalues.*quantization=None"):
+            export.tflite(network((4, 2)), tmp_path / "m.tflite", "int8", recordings)
     assert not any(tmp_path.iterdir())
 
 
