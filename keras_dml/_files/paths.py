@@ -10,22 +10,50 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
     _SAVED_MODEL,
     "fingerprint.pb",
     "keras_metadata.pb",
-    *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
-    *("variables", "variables/variables.*", "variables/checkpoint"),
+    "assets",
+    "assets/*",
+    "assets.extra",
+    "assets.extra/*",
+    "debug",
+    "debug/*",
+    "variables",
+    "variables/variables.*",
+    "variables/checkpoint",
 )
 _ONNX = "embed.onnx"
 _ONNX_MEMBERS = (_ONNX, "distance.onnx", "score.onnx", "classify.onnx")
 _BUNDLE = "bundle.json"
 _BUNDLE_MEMBERS = (  # files that `keras_dml.export.bundle` writes
-    *(_BUNDLE, "model.tflite", "golden.npz", "golden", "golden/*"),
-    *("check.py", "[Ee]xample.*", "__pycache__", "__pycache__/*"),
+    _BUNDLE,
+    "model.tflite",
+    "golden.npz",
+    "golden",
+    "golden/*",
+    "check.py",
+    "[Ee]xample.*",
+    "__pycache__",
+    "__pycache__/*",
 )
 _C_LIBRARY = "kd_model.h"
 _C_LIBRARY_MEMBERS = (  # files that `keras_dml.export.microcontroller` writes
-    *("README.md", "golden.h", "selftest.c", "trunk.tflite"),
-    *("selftest", "selftest.exe", "*.o"),  # files of a compiler
-    *("kd.h", "kd_internal.h", "kd_tables.h", _C_LIBRARY),
-    *("kd_check.c", "kd_embed.c", "kd_front.c", "kd_gallery.c", "kd_tables.c", "kd_trunk.c"),
+    "README.md",
+    "golden.h",
+    "selftest.c",
+    "trunk.tflite",
+    "kd.h",
+    "kd_internal.h",
+    "kd_tables.h",
+    _C_LIBRARY,
+    "kd_check.c",
+    "kd_embed.c",
+    "kd_front.c",
+    "kd_gallery.c",
+    "kd_tables.c",
+    "kd_trunk.c",
+    # Files of a compiler
+    "selftest",
+    "selftest.exe",
+    "*.o",
 )
 # Folders of the kernel. These folders contain links to files that a program has open, such as
 # /dev/stdout.

@@ -3,40 +3,35 @@
 import contextlib
 import pathlib
 
-import typer
-
 from keras_dml.cli import _console, _exports, _extras, _options
 
 
-def write(name, out, access, *, far, steps, packages, as_json):
+def write(name, out, options, is_gallery, *, as_json):
     """Exports a gallery or a model to a folder with a web page, and prints facts about the folder.
 
     Args:
         name: Path of a gallery, or name or path of a model.
         out: Output folder. Default: `NAME_web` in the current folder.
-        access: Keys of an encrypted gallery, an `_options.Access`.
-        far: False accept rate of the threshold. Default: the page offers all thresholds.
-        steps: Largest number of time steps of a recording, or None.
-        packages: Folder in which `npm install @litertjs/core` ran, or None.
+        options: `FormatOptions` that `_export_formats.check` accepts.
+        is_gallery: Whether `name` is a gallery.
         as_json: Whether to print a JSON object.
     """
     from keras_dml.cli import _answers, _export_gallery
 
-    is_gallery = _export_gallery.is_gallery(name)
-    if not is_gallery and access != _options.Access():
-        raise typer.BadParameter(f"--key and --keys need a gallery, but {name} is not a gallery.")
     _extras.require_keras(_exports.SUBJECT)
     stem = _export_gallery.name_of(name) if is_gallery else pathlib.Path(name).stem
     out = pathlib.Path(f"{stem}_web" if out is None else out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
         _answers.spell_errors(_options.GALLERY_NAMES | _exports.NAMES),
-        _opened(name, access, is_gallery) as source,
+        _opened(name, options.access, is_gallery) as source,
     ):
         from keras_dml import gallery as galleries
 
         with _console.stage(f"write {out} and compare the model with Keras"):
-            result = galleries.export_web(source, out, far=far, steps=steps, packages=packages)
+            result = galleries.export_web(
+                source, out, far=options.far, steps=options.steps, packages=options.npm_packages
+            )
     ((folder, model),) = result.models.items()
     threshold = result.thresholds[folder]
     if as_json:

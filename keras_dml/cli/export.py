@@ -70,15 +70,7 @@ def run(
     is_gallery = _export_gallery.is_gallery(name)
     _export_formats.check(name, to, options, is_gallery)
     if to is _export_formats.Format.web:
-        _export_web.write(
-            name,
-            out,
-            options.access,
-            far=options.far,
-            steps=options.steps,
-            packages=options.npm_packages,
-            as_json=as_json,
-        )
+        _export_web.write(name, out, options, is_gallery, as_json=as_json)
     elif not is_gallery:
         _export_model.write(name, to, out, options, as_json=as_json)
     elif to is _export_formats.Format.templates:

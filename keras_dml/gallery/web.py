@@ -33,7 +33,12 @@ PAGE = pathlib.Path(__file__).with_name("web_page")
 SHARED = pathlib.Path(__file__).with_name("server") / "page"
 # Files of the page of `serve`
 SHARED_FILES = (
-    *("elements.js", "page.css", "recorder.js", "sensors.js", "trace.js", "worklet.js"),
+    "elements.js",
+    "page.css",
+    "recorder.js",
+    "sensors.js",
+    "trace.js",
+    "worklet.js",
 )
 SITE, FILES, LITERT, MODELS = "site.json", "files.js", "litert", "models"
 MODEL, ABOUT, GOLDEN = "model.tflite", "about.json", "golden.bin"

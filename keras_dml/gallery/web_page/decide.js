@@ -147,7 +147,8 @@ export const reasonsAgainst = async (model, person, fresh, templates) => {
  * Selects the templates of a file that may be added to the stored templates. Leaves out templates that
  * are stored already and templates that are too far from the person's other templates.
  *
- * @returns `{kept, far}`, where `far` is the number of templates that are too far.
+ * @returns `{newTemplates, far}`: the templates that may be added, and the number of templates that are
+ *     too far.
  */
 export const mergeable = async (model, read, stored) => {
   const { embedding: shape, outlier_limit: limit } = model.about;
@@ -180,10 +181,10 @@ export const mergeable = async (model, read, stored) => {
   }
   const near = fresh.filter((template) => !far.has(template));
   const all = [...stored, ...near];
-  const kept = near.filter(({ person }) =>
+  const newTemplates = near.filter(({ person }) =>
     all.some((template) => template.enrolled && template.person === person),
   );
-  return { kept, far: far.size };
+  return { newTemplates, far: far.size };
 };
 
 /**

@@ -202,11 +202,11 @@ const save = async () => {
 const load = async (file) => {
   if (file.size > MOST_FILE_BYTES) throw new Refused("The file of templates is too large.");
   const read = templateFiles.read(await file.arrayBuffer(), model.about);
-  const { kept, far } = await decide.mergeable(model, read, await templates());
+  const { newTemplates, far } = await decide.mergeable(model, read, await templates());
   const created = new Date().toISOString();
   const { fingerprint } = model.about;
-  await store.add(kept.map((template) => ({ ...template, model: fingerprint, created })));
-  say(`${plural(kept.length, "template")} loaded`, `The file holds ${read.length}.`, "yes");
+  await store.add(newTemplates.map((template) => ({ ...template, model: fingerprint, created })));
+  say(`${plural(newTemplates.length, "template")} loaded`, `The file holds ${read.length}.`, "yes");
   if (far) note([`${plural(far, "template")} left out: too far from the person's other templates.`]);
   await listPeople();
 };

@@ -58,7 +58,8 @@ const transact = async (mode, task) => {
     });
     const stores = [TEMPLATES, COUNTS].map((name) => transaction.objectStore(name));
     const run = task(...stores).catch((error) => {
-      if (!(error instanceof StoreError)) transaction.abort(); // the browser has aborted the other
+      // After a StoreError, the browser has already aborted the transaction.
+      if (!(error instanceof StoreError)) transaction.abort();
       throw error;
     });
     const [value] = await Promise.all([run, done]);

@@ -23,10 +23,12 @@ const removeOld = async () => {
 self.addEventListener("activate", (event) => event.waitUntil(removeOld()));
 self.addEventListener("message", () => self.skipWaiting());
 
-const answer = async (request) => {
+const answer = async ({ request, clientId }) => {
   const { waiting } = self.registration;
-  if (request.mode === "navigate" && waiting && (await self.clients.matchAll()).length < 2) {
-    // Only the tab that loads the page again used the old files. It gets the files of the new worker.
+  // `clientId` names the tab that is loaded again. It is empty for a new tab.
+  const isOnlyTab = async () => (await self.clients.matchAll()).every(({ id }) => id === clientId);
+  if (request.mode === "navigate" && waiting && (await isOnlyTab())) {
+    // No other tab uses the old files, so this tab gets the files of the new worker.
     waiting.postMessage("take over");
     return new Response("", { headers: { Refresh: "0" } });
   }
@@ -35,5 +37,5 @@ const answer = async (request) => {
 };
 
 self.addEventListener("fetch", (event) => {
-  if (event.request.method === "GET") event.respondWith(answer(event.request));
+  if (event.request.method === "GET") event.respondWith(answer(event));
 });

@@ -41,8 +41,8 @@ export const check = async ({ fingerprint, tries: limits }, person) => {
 };
 
 /**
- * Counts a claim as rejected until `accept` is called. The claim is counted before it is decided, so
- * that closing the page does not avoid the pause. Throws an error during a pause.
+ * Counts a claim as rejected until `accept` is called. The claim is counted before the page shows the
+ * decision, so that closing the page does not avoid the pause. Throws an error during a pause.
  */
 export const begin = async ({ fingerprint, tries: limits }, person, kind) => {
   if (!limits) return;
