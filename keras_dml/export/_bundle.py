@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from keras_dml import evaluation, inputs
+from keras_dml._arrays import whole
 from keras_dml._backend import keras
 from keras_dml._files import replaceable_bundle, size, staged
 from keras_dml._messages import Message
@@ -81,9 +82,9 @@ def bundle(
 
     Raises:
         ValueError: If the model does not take recordings of any length, if the quantization is
-            unknown, if `"dynamic"` has no recordings, if `recordings` and `people` have different
-            lengths or too few people, if a recording is longer than `steps`, or if `folder` is not
-            a folder that this function wrote. See also `tflite`.
+            unknown, if `steps` is below 1, if `"dynamic"` has no recordings, if `recordings` and
+            `people` have different lengths or too few people, if a recording is longer than
+            `steps`, or if `folder` is not a folder that this function wrote. See also `tflite`.
         TypeError: If `steps` or `gallery` is not an integer, or a recording is not an array of
             numbers.
         RuntimeError: If Keras does not run on TensorFlow, or if LiteRT cannot run the file.
@@ -158,7 +159,9 @@ def _check(quantization, recordings, people, steps):
                 '{quantization="float16"}.'
             )
         )
-    longest = max((len(x) for x in recordings or () if np.ndim(x)), default=0)
+    steps = whole("steps", steps, 1)
+    arrays = [] if recordings is None else recordings
+    longest = max((len(x) for x in arrays if np.ndim(x)), default=0)
     if longest > steps:
         raise ValueError(
             Message(

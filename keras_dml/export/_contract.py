@@ -33,7 +33,7 @@ def contract(path: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file contains no contract.
+        ValueError: If the file contains no contract, or is damaged.
         ImportError: If the file is an ONNX file and ONNX Runtime is not installed.
     """
     path = pathlib.Path(path)
@@ -42,7 +42,7 @@ def contract(path: Path) -> dict[str, Any]:
     elif path.is_dir():
         text = (path / ASSET).read_bytes() if (path / ASSET).is_file() else None
     else:
-        text = _flatbuffer.metadata(path.read_bytes(), METADATA)
+        text = _from_tflite(path)
     if text is None:
         raise ValueError(
             f"{path.name} contains no input contract. Add the layer "
@@ -54,6 +54,16 @@ def contract(path: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path.name} is damaged: its input contract is not JSON. Export the model again."
         ) from None
+
+
+def _from_tflite(path):
+    blob = path.read_bytes()
+    try:
+        return _flatbuffer.metadata(blob, METADATA)
+    except Exception as error:  # a damaged FlatBuffer raises any error of struct and NumPy
+        raise ValueError(
+            f"{path.name} is damaged, or is not a .tflite file. Export the model again."
+        ) from error
 
 
 def contract_json(kind, distance, card, steps=None, window=None, quantization=None):

@@ -117,8 +117,8 @@ def metadata(blob, name):
         name: Name of the entry.
 
     Raises:
-        ValueError: If the file ends within the entry. Other errors are possible if the file is
-            damaged.
+        ValueError: If the file ends within the entry, or does not contain its data. Other errors
+            are possible if the file is damaged.
     """
     from flatbuffers import encode, number_types, packer, table
 
@@ -133,9 +133,12 @@ def metadata(blob, name):
     has_entries = model.Offset(METADATA) != 0
     for i in range(model.VectorLen(model.Offset(METADATA)) if has_entries else 0):
         entry = child(model, METADATA, i)
-        if entry.String(entry.Pos + entry.Offset(NAME)) == name.encode():
-            number = entry.Get(number_types.Uint32Flags, entry.Pos + entry.Offset(BUFFER))
+        field = entry.Offset(NAME)  # 0 if the entry has no name
+        if field and entry.String(entry.Pos + field) == name.encode():
+            number = entry.GetSlot(BUFFER, 0, number_types.Uint32Flags)
             buffer = child(model, BUFFERS, number)
+            if not buffer.Offset(DATA):
+                raise ValueError(f"the entry {name!r} has no data")
             start, count = buffer.Vector(buffer.Offset(DATA)), buffer.VectorLen(buffer.Offset(DATA))
             if len(blob) < start + count:
                 raise ValueError(f"the entry {name!r} ends after the end of the file")

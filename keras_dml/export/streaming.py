@@ -58,6 +58,7 @@ BRANCHES = (
     "its inputs come from branches that look ahead by different numbers of steps, for example from "
     "kernels of different lengths"
 )
+POOLED = "it combines steps with a value that is not computed for each step"
 NO_FORM = "it may depend on the whole recording, and `export.stream` has no streamed form of it"
 
 
@@ -154,6 +155,8 @@ class Stream:
 
     Attributes:
         size: Number of elements of the state.
+        window: Value of the argument `window`.
+        block: Value of the argument `block`.
         stride: Number of input steps of which a block must hold a multiple. It is the least
             common multiple of the numbers of input steps per step of the layers' outputs.
         has_window: Whether the embedding describes the last `window` steps. False if the embedding
@@ -169,9 +172,10 @@ class Stream:
             raise error(_reason(whole[0]), whole[0])
         self._graph = _graph(model)
         self._channels, self._dtype = model.inputs[0].shape[-1], model.inputs[0].dtype
-        self.window, self.block = window, block
-        self.has_window = False
-        self.stride = _stride(model)
+        self.window: int = window
+        self.block: int = block
+        self.has_window: bool = False
+        self.stride: int = _stride(model)
         if not block % self.stride:
             state = _State(None, self._dtype)
             self._add(np.zeros((1, block, self._channels), self._dtype), state)
@@ -238,6 +242,8 @@ class Stream:
                     return handler(layer, x, parts)
                 if others or not _is_stepwise(layer):
                     raise error(_reason(layer), layer)
+                if len(frames) < len(values):
+                    raise error(POOLED, layer)
                 if len({(each.delay, each.stride) for each in frames}) > 1:
                     raise error(BRANCHES, layer)
                 return dataclasses.replace(frames[0], values=layer(_values(x)))

@@ -184,12 +184,17 @@ def test_without_a_threshold_the_examples_accept_nobody(tmp_path):
         ({"quantization": "dynamic"}, ValueError),
         ({"recordings": []}, ValueError),
         ({"recordings": [1], "people": ["a", "b"]}, ValueError),
+        ({"recordings": np.zeros((2, STEPS + 1, 3)), "people": ["a", "b"]}, ValueError),
         ({"steps": 4}, ValueError),
+        ({"steps": 0}, ValueError),
         ({"steps": 40.0}, TypeError),
+        ({"steps": None}, TypeError),
+        ({"steps": "512"}, TypeError),
     ],
 )
 def test_wrong_arguments_are_refused_and_nothing_is_written(model, tmp_path, arguments, error):
-    with pytest.raises(error):
+    (name, *_) = arguments
+    with pytest.raises(error, match=f"`{name}"):
         export.bundle(model, tmp_path / "watch", **{"steps": STEPS, **arguments})
     assert not any(tmp_path.iterdir())
 

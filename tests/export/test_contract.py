@@ -12,7 +12,7 @@ import pytest
 import keras_dml
 from keras_dml import distances, export, inputs, layers, models, zoo
 from keras_dml._backend import keras
-from keras_dml.export import _contract, litert
+from keras_dml.export import _contract, _flatbuffer, litert
 from keras_dml.zoo import schema
 from tests.export.conftest import CHANNELS, build, sample
 from tests.zoo.cards import CARD
@@ -162,3 +162,35 @@ def test_files_without_a_contract_are_named(tmp_path):
         export.contract(tmp_path / "none.tflite")
     with pytest.raises(ValueError, match="contains no input contract"):
         export.contract(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"notes", b"A long walk on a sunny afternoon."])
+def test_a_file_that_is_not_a_tflite_file_is_named(tmp_path, content):
+    file = tmp_path / "notes.tflite"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="notes.tflite is damaged") as refused:
+        export.contract(file)
+    assert type(refused.value) is ValueError
+
+
+def test_metadata_entries_without_a_name_or_data():
+    kinds = _flatbuffer.schema()
+
+    def written(*entries):
+        """Returns the bytes of a model with the names and the data of metadata entries."""
+        model = kinds.ModelT()
+        model.buffers, model.metadata = [kinds.BufferT()], []
+        for name, data in entries:
+            entry, buffer = kinds.MetadataT(), kinds.BufferT()
+            entry.name, entry.buffer = name, len(model.buffers)
+            buffer.data = data
+            model.metadata.append(entry)
+            model.buffers.append(buffer)
+        return _flatbuffer.write(model)
+
+    data = np.frombuffer(b"{}", np.uint8)
+    blob = written((None, data), (None, data), ("other", None), ("wanted", data))
+    assert _flatbuffer.metadata(blob, "wanted") == b"{}"
+    assert _flatbuffer.metadata(blob, "missing") is None
+    with pytest.raises(ValueError, match="'other' has no data"):
+        _flatbuffer.metadata(blob, "other")

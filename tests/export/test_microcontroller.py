@@ -352,19 +352,30 @@ def test_models_of_the_zoo_agree_with_keras(name, tmp_path):
     assert drift < (0.03 if made.weights == "int8" else parity.BOUNDS[None].embedding)
 
 
+def compiled_sizes(library, folder):
+    """Compiles a C library in a folder, and returns the bytes of its buffers and of its tables."""
+    command = ["gcc", "-std=c99", "-m32", "-c", *map(str, library.glob("kd_*.c"))]
+    if subprocess.run(command, cwd=folder, capture_output=True).returncode != 0:
+        command.remove("-m32")  # pointers of 8 bytes, in 16 rows of a table
+        subprocess.run(command, cwd=folder, check=True)
+    printed = subprocess.check_output(["size", "-A", *folder.glob("*.o")], text=True)
+    sections = re.findall(r"^(\.rodata|\.data\.rel\.ro\S*|\.bss)\s+(\d+)", printed, re.MULTILINE)
+    ram = sum(int(size) for section, size in sections if section == ".bss")
+    return ram, sum(int(size) for section, size in sections if section != ".bss")
+
+
+@needs_gcc
+def test_the_buffers_of_a_library_with_a_trunk_are_counted(made, tmp_path):
+    ram, _ = compiled_sizes(made.path, tmp_path)
+    assert abs(ram - made.ram_bytes) <= 64
+
+
 @needs_gcc
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_sizes_are_those_of_the_compiled_code(name, tmp_path):
     made = export.microcontroller(name, tmp_path / name)
-    command = ["gcc", "-std=c99", "-m32", "-c", *map(str, made.path.glob("kd_*.c"))]
-    if subprocess.run(command, cwd=tmp_path, capture_output=True).returncode != 0:
-        command.remove("-m32")  # pointers of 8 bytes, in 16 rows of a table
-        subprocess.run(command, cwd=tmp_path, check=True)
-    printed = subprocess.check_output(["size", "-A", *tmp_path.glob("*.o")], text=True)
-    sections = re.findall(r"^(\.rodata|\.data\.rel\.ro\S*|\.bss)\s+(\d+)", printed, re.MULTILINE)
-    ram = sum(int(size) for section, size in sections if section == ".bss")
-    flash = sum(int(size) for section, size in sections if section != ".bss")
+    ram, flash = compiled_sizes(made.path, tmp_path)
     assert abs(ram - made.ram_bytes) <= 64 and abs(flash - made.flash_bytes) <= 1200
     assert made.ram_bytes < (40_000 if made.weights == "int8" else 4_000)
 

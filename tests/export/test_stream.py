@@ -213,6 +213,17 @@ def test_an_operation_on_several_tensors_is_named():
         assert refused.value.layer == name
 
 
+def test_a_merge_of_steps_with_a_mean_is_refused():
+    signal = keras.Input((None, CHANNELS))
+    mean = keras.layers.Reshape((1, CHANNELS))(layers.SequencePooling("mean")(signal))
+    for kind in (keras.layers.Multiply, keras.layers.Subtract):
+        for values in ([signal, mean], [mean, signal]):
+            outputs = layers.QuantileLayer(2)(kind(name="merged")(values))
+            with pytest.raises(export.StreamError) as refused:
+                streaming.Stream(keras.Model(signal, outputs), 16, 8)
+            assert refused.value.layer == "merged" and refused.value.reason == streaming.POOLED
+
+
 def test_models_of_other_kinds_are_refused(tmp_path):
     encoder = keras.Sequential([keras.Input((None, 3)), layers.SequencePooling("mean")])
     classifier = models.PrototypicalClassifier(encoder, 2)

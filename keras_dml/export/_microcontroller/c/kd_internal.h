@@ -18,6 +18,9 @@ int kd_prepare(const float *signal, int32_t length);
 void kd_features(const float *step, float *features);
 
 #ifdef KD_KNOTS
+/* Buffer for the activations of one filter of the last layer. */
+extern float kd_column[KD_COLUMN];
+
 /* Sorts numbers, and writes their quantile function at the KD_KNOTS knots. */
 void kd_quantiles(float *values, int32_t count, float *quantiles);
 #endif

@@ -5,9 +5,6 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Activations of one filter. */
-static float column[KD_COLUMN];
-
 /* Converts a number to the int8 number of the file's input. NaN becomes -128, because all
  * comparisons with NaN are false. */
 static int8_t quantized(float value)
@@ -55,9 +52,9 @@ int kd_trunk_embedding(const int8_t *output, float *embedding)
     for (int32_t filter = 0; filter < KD_FILTERS; filter++) {
         for (int32_t window = 0; window < KD_COLUMN; window++) {
             float value = (float)output[window * KD_FILTERS + filter];
-            column[window] = (value - KD_TRUNK_OUTPUT_ZERO) * KD_TRUNK_OUTPUT_SCALE;
+            kd_column[window] = (value - KD_TRUNK_OUTPUT_ZERO) * KD_TRUNK_OUTPUT_SCALE;
         }
-        kd_quantiles(column, KD_COLUMN, embedding + filter * KD_KNOTS);
+        kd_quantiles(kd_column, KD_COLUMN, embedding + filter * KD_KNOTS);
     }
     return KD_OK;
 }

@@ -15,8 +15,7 @@
 /* The layers read one buffer and write the other. */
 static int16_t even[KD_EVEN];
 static int16_t odd[KD_ODD];
-/* Activations of one filter of the last layer. */
-static float column[KD_COLUMN];
+float kd_column[KD_COLUMN];
 
 /* Rounds a number to an integer from -most to most. NaN becomes -most, because all comparisons with
  * NaN are false. */
@@ -144,9 +143,9 @@ int kd_embed(const float *signal, int32_t length, float *embedding)
     for (int32_t filter = 0; filter < KD_FILTERS; filter++) {
         int32_t windows = pooled_length(last, length);
         for (int32_t window = 0; window < windows; window++) {
-            column[window] = pooled(last, input, length, filter, window);
+            kd_column[window] = pooled(last, input, length, filter, window);
         }
-        kd_quantiles(column, windows, embedding + filter * KD_KNOTS);
+        kd_quantiles(kd_column, windows, embedding + filter * KD_KNOTS);
     }
     return KD_OK;
 }
