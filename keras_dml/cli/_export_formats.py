@@ -34,9 +34,8 @@ class Quantization(enum.StrEnum):
 
 
 def _count(name, help, default):
-    """Returns the annotation of an option whose value is a number of steps or embeddings."""
-    option = typer.Option(name, metavar="N", min=1, help=help, show_default=default)
-    return Annotated[int | None, option]
+    """Returns an option whose value is a number of steps or embeddings."""
+    return typer.Option(name, metavar="N", min=1, help=help, show_default=default)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,27 +75,37 @@ class FormatOptions:
             "device. Only int8 needs this file.",
         ),
     ] = None
-    steps: _count(
-        "--steps",
-        "Fix the number of time steps of the file's input. The file takes recordings of up to N "
-        "steps. Fill the rest of the input with any values. For a C library, N is the largest "
-        "number of time steps. Bundles need this option.",
-        "any number, or 512 for the buffers of a C library",
-    ) = None
-    gallery_size: _count(
-        "--gallery-size",
-        "Fix the number of embeddings in a gallery. Fill the rest of a smaller gallery with copies "
-        "of an embedding.",
-        "any number, or 64 for bundles",
-    ) = None
-    window: _count(
-        "--window", "Number of time steps that an embedding of a stream describes.", False
-    ) = None
-    block: _count(
-        "--block",
-        "Number of time steps of each call of a stream. The window must be a multiple of N.",
-        False,
-    ) = None
+    steps: Annotated[
+        int | None,
+        _count(
+            "--steps",
+            "Fix the number of time steps of the file's input. The file takes recordings of up to "
+            "N steps. Fill the rest of the input with any values. For a C library, N is the "
+            "largest number of time steps. Bundles need this option.",
+            "any number, or 512 for the buffers of a C library",
+        ),
+    ] = None
+    gallery_size: Annotated[
+        int | None,
+        _count(
+            "--gallery-size",
+            "Fix the number of embeddings in a gallery. Fill the rest of a smaller gallery with "
+            "copies of an embedding.",
+            "any number, or 64 for bundles",
+        ),
+    ] = None
+    window: Annotated[
+        int | None,
+        _count("--window", "Number of time steps that an embedding of a stream describes.", False),
+    ] = None
+    block: Annotated[
+        int | None,
+        _count(
+            "--block",
+            "Number of time steps of each call of a stream. The window must be a multiple of N.",
+            False,
+        ),
+    ] = None
     recordings: Annotated[
         str | None,
         typer.Option(
@@ -154,7 +163,7 @@ ALL = {**FLOATS, Quantization.dynamic: None, Quantization.int8: "representative"
 READING = tuple(field.name for field in dataclasses.fields(_options.Reading))
 ACCESS = tuple(field.name for field in dataclasses.fields(_options.Access))
 
-OF_MODELS = {
+MODEL_FORMATS = {
     Format.tflite: Accepted(
         ("quantization", "representative", "steps", "gallery_size"), quantizations=ALL
     ),
@@ -173,7 +182,7 @@ OF_MODELS = {
     Format.web: Accepted(("steps", "npm_packages", "far")),
     Format.microcontroller: Accepted(("steps", "tflm")),
 }
-OF_GALLERIES = {
+GALLERY_FORMATS = {
     Format.tflite: Accepted(("quantization", "representative", "far", *ACCESS), quantizations=ALL),
     Format.templates: Accepted(ACCESS),
     Format.web: Accepted(("steps", "npm_packages", "far", *ACCESS)),
@@ -202,7 +211,7 @@ def check(name: str, to: Format, options: FormatOptions, is_gallery: bool) -> No
             does not accept an option, or if it needs another option.
     """
     source, alternative = ("gallery", "model") if is_gallery else ("model", "gallery")
-    formats = OF_GALLERIES if is_gallery else OF_MODELS
+    formats = GALLERY_FORMATS if is_gallery else MODEL_FORMATS
     if to not in formats:
         raise typer.BadParameter(
             f"--to {to} needs a {alternative}, but {name} is not a {alternative}. A {source} is "
@@ -224,6 +233,9 @@ def check(name: str, to: Format, options: FormatOptions, is_gallery: bool) -> No
     for option in accepted.required:
         if option not in typed:
             raise typer.BadParameter(f"--to {to} needs {_spelled(option)} N.")
+    for option in typed:
+        if option in READING and "recordings" not in typed:
+            raise typer.BadParameter(f"{_spelled(option)} needs --recordings FOLDER.")
     quantization = options.quantization
     if quantization is None:
         return

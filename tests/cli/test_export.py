@@ -13,7 +13,13 @@ import typer
 from keras_dml import export
 from keras_dml._messages import Message
 from keras_dml.cli import _export_formats, _export_gallery
-from keras_dml.cli._export_formats import OF_GALLERIES, OF_MODELS, FormatOptions
+from keras_dml.cli._export_formats import (
+    GALLERY_FORMATS,
+    MODEL_FORMATS,
+    Format,
+    FormatOptions,
+)
+from keras_dml.cli._options import Reading
 from keras_dml.export import Export, MicrocontrollerExport, litert, onnx_files
 
 
@@ -183,10 +189,20 @@ def test_reading_options_apply_to_the_recordings_of_a_bundle(command, zoo_folder
     np.testing.assert_array_equal(given["recordings"][0], expected)
 
 
+@pytest.mark.parametrize("field", dataclasses.fields(FormatOptions().reading))
+def test_reading_options_need_recordings(field):
+    options = FormatOptions(steps=9, reading=Reading(**{field.name: "another"}))
+    with pytest.raises(typer.BadParameter, match="needs --recordings") as error:
+        _export_formats.check("NAME", Format.bundle, options, False)
+    assert f"--{field.name.replace('_', '-')} " in str(error.value)
+    options = dataclasses.replace(options, recordings="people")
+    _export_formats.check("NAME", Format.bundle, options, False)
+
+
 def test_an_option_of_another_format_is_one_error():
     """Tests each option with each format that does not accept it, for a model and a gallery."""
     options, refused = _flat(FormatOptions), 0
-    for is_gallery, formats in ((False, OF_MODELS), (True, OF_GALLERIES)):
+    for is_gallery, formats in ((False, MODEL_FORMATS), (True, GALLERY_FORMATS)):
         for to, accepted in formats.items():
             assert {*accepted.options, *accepted.required} <= {*options}
             for name in {*options} - {*accepted.options}:

@@ -15,7 +15,7 @@ from keras_dml.gallery.records import Records
 from keras_dml.zoo import headline
 
 COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
-OF_GALLERIES = (
+GALLERY_COMMANDS = (
     *("enroll", "verify", "identify", "listen", "explain"),
     *("calibrate", "people", "remove", "merge", "serve", "rename", "recordings", "forget"),
     *("reject", "thresholds", "info", "backup", "restore", "compare"),
@@ -23,7 +23,7 @@ OF_GALLERIES = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS + OF_GALLERIES)])
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS + GALLERY_COMMANDS)])
 def test_every_command_has_a_page_of_help_with_an_example(command, words):
     path = ["demo", "gait"] if words == ["gait"] else words
     code, out, _ = command(*path, "--help")
