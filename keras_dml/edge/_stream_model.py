@@ -36,6 +36,7 @@ class StreamModel(Model):
 
     def __init__(self, blob: bytes, name: str):
         super().__init__(blob, name)
+        self.block: int
         self.window: int
         self.restarts: bool
         self.window, self.restarts = self._window

@@ -114,7 +114,8 @@ class Claims:
     """
 
     def __init__(self, store: Store, tries: Tries | None):
-        self._store, self.tries = store, tries
+        self._store = store
+        self.tries: Tries | None = tries
 
     def check(self, person: str, client: str) -> None:
         """Raises `TooManyTries` if a client must wait before its next claim to be a person.

@@ -297,7 +297,8 @@ class Method:
                 f"`constants` of method {name!r} may contain only {tuple(self.defaults)}. Received "
                 f"{sorted(unknown)}."
             )
-        self.name, self.classifier = name, classifier
+        self.name: str = name
+        self.classifier: PrototypicalClassifier = classifier
         self.constants: dict[str, float] = {**self.defaults, **(constants or {})}
 
     @property

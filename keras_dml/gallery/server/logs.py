@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 LOGGER = logging.getLogger("keras_dml.server")
 LOGGER.setLevel(logging.INFO)
-request_id = contextvars.ContextVar("request_id", default=None)
+request_id: contextvars.ContextVar[str | None] = contextvars.ContextVar("request_id", default=None)
 
 
 class JsonLines(logging.Formatter):

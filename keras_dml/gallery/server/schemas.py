@@ -3,7 +3,7 @@
 Responses contain no embeddings and, by default, no scores.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -35,7 +35,7 @@ class Reading(BaseModel):
     """Options for reading files. An option that is not given has the value of the first enrollment,
     or of the file."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     channels: Annotated[list[str] | None, BeforeValidator(_split)] = Field(
         None,
@@ -101,7 +101,7 @@ class Volunteers(Reading):
 class NewName(BaseModel):
     """New name of a person."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     name: str = Field(description="The new name.")
 

@@ -160,7 +160,8 @@ class Watch(keras.callbacks.Callback):
     def __init__(self, budget: Budget, steps: int, epoch: int) -> None:
         super().__init__()
         self._budget, self._steps, self._epoch = budget, steps, epoch
-        self._last, self.fewer = None, None
+        self._last: float | None = None
+        self.fewer: int | None = None
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         now = time.monotonic()
