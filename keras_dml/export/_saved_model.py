@@ -131,8 +131,8 @@ def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
     except tensorflow().errors.InvalidArgumentError as error:
         raise parity.ParityError(
             f"TensorFlow cannot run {candidate.name} on recordings of different lengths: "
-            f"{_padding.reason(error.message)} Nothing was written. {_padding.cause(encoder)} Or "
-            "export a TFLite file for any number of steps, which needs no masks."
+            f"{_padding.reason(error.message)} Nothing was written. {_padding.cause(encoder)} "
+            "Alternatively, export a TFLite file for any number of steps, which needs no masks."
         ) from error
     try:
         return parity.check(candidate, functions, trial_inputs, metric, bounds, classifier)
@@ -140,8 +140,8 @@ def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
         if not _is_padding(functions["embed"], trial_inputs, bounds.embedding):
             raise
         raise parity.ParityError(
-            f"{error} Padding changes the embeddings. {_padding.cause(encoder)} Or export a TFLite "
-            "file for any number of steps, which needs no masks."
+            f"{error} Padding changes the embeddings. {_padding.cause(encoder)} "
+            "Alternatively, export a TFLite file for any number of steps, which needs no masks."
         ) from None
 
 

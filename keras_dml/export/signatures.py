@@ -122,9 +122,10 @@ def check_names(model: keras.Model) -> None:
         if not SCOPE.fullmatch(layer.name):
             raise ValueError(
                 f"{type(layer).__name__} has the name {layer.name!r}, which TensorFlow does not "
-                "accept in an exported file. Names begin with a letter of ASCII or a digit, and "
-                "contain only letters, digits and the characters _ . > -. Build the model with "
-                "other names and copy the weights by set_weights(model.get_weights())."
+                "accept in an exported file. Names must begin with an ASCII letter, a digit or a "
+                "period, and may contain only ASCII letters, digits and the characters _ . > -. "
+                "Build the model with other names and copy the weights by "
+                "set_weights(model.get_weights())."
             )
 
 

@@ -43,7 +43,7 @@ STRETCH = 10
 # step. For random times with a uniform distribution, the fraction is 0.35.
 LEAST_EVEN = 0.5
 SORTED = "Rows were sorted by their times."
-# advice in the error for a column that does not exist
+# last sentence of the error for a column that does not exist
 CHANNELS = Message("Set {channels} to some of these columns, in the order of the model's channels.")
 TIME = Message("Set {time} to one of these columns.")
 

@@ -33,7 +33,7 @@ KINDS = (
 
 
 def main(file, first, last, seed, least, most):
-    model = opened(pathlib.Path(file))
+    model = open_model(pathlib.Path(file))
     (name,) = set(model.shapes) - {"length", "state"}
     shape = model.shapes[name]
     if "state" in model.shapes:
@@ -49,13 +49,13 @@ def main(file, first, last, seed, least, most):
         rng = np.random.default_rng([seed, i])
         kind, inputs, due = draw(rng)
         if kind == "gallery":
-            actual, due = of_gallery(model, gallery, rng)
+            actual, due = call_with_gallery(model, gallery, rng)
         else:
             actual = outcome(model, inputs, gallery)
         print(json.dumps({"kind": kind, "due": due, "given": actual}), flush=True)
 
 
-def opened(path):
+def open_model(path):
     """Returns the model in a .tflite file or a folder of ONNX files.
 
     A model has the shapes of the arguments of `embed` or `step` (`shapes`, with -1 for each axis of
@@ -177,7 +177,7 @@ def judged(*outputs):
     return FINITE if all(np.isfinite(output).all() for output in outputs) else "mixed"
 
 
-def of_gallery(model, gallery, rng):
+def call_with_gallery(model, gallery, rng):
     """Calls `distance` with an embedding or a gallery that holds NaN or has a wrong shape.
 
     Returns:

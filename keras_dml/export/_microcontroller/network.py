@@ -122,7 +122,7 @@ class Discriminants:
 
 
 # Layers between the normalization and the quantile functions.
-OF_CONVOLUTIONS = (
+CONVOLUTION_LAYERS = (
     layers.MaskedConv1D,
     keras.layers.BatchNormalization,
     keras.layers.PReLU,
@@ -165,7 +165,7 @@ def _quantile_network(model, head, sources):
     while not isinstance(layer, layers.ChannelNormalization):
         if isinstance(layer, (keras.layers.InputLayer, layers.InputContract)):
             raise _unsupported("The convolutions have no layer ChannelNormalization before them.")
-        if not isinstance(layer, OF_CONVOLUTIONS):
+        if not isinstance(layer, CONVOLUTION_LAYERS):
             raise _unsupported(f"The layer {_name(layer)} is not supported at this place.")
         block.insert(0, layer)
         if isinstance(layer, layers.MaskedConv1D):
@@ -313,7 +313,9 @@ def _source(tensor):
 def _single(layer, tensors):
     """Returns the only input tensor of a layer."""
     if len(tensors) != 1:
-        raise _unsupported(f"The layer {_name(layer)} has {len(tensors)} inputs and not one.")
+        raise _unsupported(
+            f"The layer {_name(layer)} has {len(tensors)} inputs, but only one is supported."
+        )
     return tensors[0]
 
 
