@@ -22,6 +22,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from export.browser import Browser
 from keras_dml.export import litert, onnx_files
 from keras_dml.gallery import litert_js
 
@@ -124,7 +125,7 @@ class OnnxRuntime(Runtime):
     needs = ("onnxruntime",)
 
     def load(self, path):
-        import onnxruntime  # noqa: F401, the memory of the import counts as memory of the program
+        import onnxruntime  # noqa: F401  # so that "before" contains the import
 
         self.before, self._path = self.memory(), path
         return self
@@ -328,8 +329,6 @@ class Page(Runtime):
     open = ""  # JavaScript that loads the files of a model, and defines `run(signature, inputs)`
 
     def load(self, path):
-        from tests.cli.browser import Browser
-
         root = path.parent.parent
         handler = functools.partial(_Handler, directory=root)
         self._stack = contextlib.ExitStack()
@@ -381,9 +380,8 @@ class Page(Runtime):
         """Runs a script. An error contains only the message of JavaScript."""
         try:
             return self.browser.run(script)
-        except AssertionError as error:
-            text = error.args[0].get("exception", {}).get("description", str(error))
-            raise RuntimeError(text.splitlines()[0]) from None
+        except RuntimeError as error:
+            raise RuntimeError(str(error).splitlines()[0]) from None
 
     def _inputs(self, recording):
         """Returns the JavaScript expression of the arguments of `embed`."""

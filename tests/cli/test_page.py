@@ -11,13 +11,13 @@ import wave
 import numpy as np
 import pytest
 
+from export.browser import Browser
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _demo
 from keras_dml.contract import Contract
 from keras_dml.gallery.server import app, listening, readers, sensors, settings, tokens
 from keras_dml.layers import InputContract, QuantileLayer
-from tests.cli.browser import Browser
 
 NAME = "people.test"  # not a loopback name, so Chromium gives its pages no secure context
 WIDTHS = 390, 1280

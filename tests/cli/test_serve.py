@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from export.browser import Browser
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.gallery.server import app, guard, listening, logs, settings, tokens, uploads
 from keras_dml.layers import InputContract, QuantileLayer
-from tests.cli.browser import Browser
 
 HERE = "http://127.0.0.1:8000"
 TOKEN = b"0123456789abcdef"

@@ -22,13 +22,13 @@ import pytest
 import keras_dml
 from export import quality as zoo_quality
 from export import web_demo
+from export.browser import Browser
 from keras_dml import edge, layers, models, quality, recordings, zoo
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _demo
 from keras_dml.gallery import enrollment, litert_js, names, template_files, tries, web
 from keras_dml.gallery.files import Reader
-from tests.cli.browser import Browser
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="TensorFlow writes the files"

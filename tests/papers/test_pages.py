@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
+from export.browser import Browser
 from keras_dml.reports import Section, write_page
-from tests.cli.browser import Browser
 from zoo.papers import pages
 
 RESULTS = pathlib.Path(__file__).parents[2] / "zoo" / "papers" / "wasserstein" / "results"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from export.browser import Browser
 from keras_dml import reports
 from keras_dml.reports.page import Picture, Section, write_page
-from tests.cli.browser import Browser
 
 HOSTILE = "<script>alert(\"x\")</script> & 'so on'"
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 
 OPTIONS = (
     "--headless",
@@ -39,7 +40,7 @@ class Browser:
         pid: Process id of Chromium.
     """
 
-    def __init__(self, width, options=()):
+    def __init__(self, width: int, options: Sequence[str] = ()):
         self._width, self._options = width, options
         self._numbers, self._session = itertools.count(1), None
         self.complaints = []
@@ -84,18 +85,23 @@ class Browser:
             self.call(f"{domain}.enable")
         self.resize(self._width)
 
-    def resize(self, width):
+    def resize(self, width: int) -> None:
         """Changes the width of the window, in CSS pixels."""
         shape = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **shape)
 
-    def open(self, address):
+    def open(self, address: str) -> None:
         """Opens an address and waits until the page is loaded."""
         self.call("Page.navigate", url=address)
         self._read(lambda message: message.get("method") == "Page.loadEventFired")
 
-    def run(self, body):
-        """Runs the body of an asynchronous JavaScript function, and returns its result."""
+    def run(self, body: str) -> object:
+        """Runs the body of an asynchronous JavaScript function, and returns its result.
+
+        Raises:
+            RuntimeError: If the function throws an error. The message of the `RuntimeError` has
+                the message and the stack of the JavaScript error.
+        """
         result = self.call(
             "Runtime.evaluate",
             expression=f"(async () => {{ {body} }})()",
@@ -104,15 +110,20 @@ class Browser:
             userGesture=True,  # as in a handler of a click
         )
         if "exceptionDetails" in result:
-            raise AssertionError(result["exceptionDetails"])
+            details = result["exceptionDetails"]
+            raise RuntimeError(details.get("exception", {}).get("description", str(details)))
         return result["result"].get("value")
 
-    def picture(self):
+    def picture(self) -> str:
         """Returns a PNG of the whole page, in base64."""
         return self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
 
-    def call(self, method, **parameters):
-        """Calls a method of the DevTools protocol and returns its result."""
+    def call(self, method: str, **parameters: object) -> dict:
+        """Calls a method of the DevTools protocol and returns its result.
+
+        Raises:
+            RuntimeError: If Chromium refuses the call, or has ended.
+        """
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self._session:
@@ -120,7 +131,7 @@ class Browser:
         os.write(self._ask, json.dumps(message).encode() + b"\0")
         answer = self._read(lambda message: message.get("id") == number)
         if "error" in answer:
-            raise AssertionError(answer["error"])
+            raise RuntimeError(answer["error"])
         return answer["result"]
 
     def _read(self, wanted):
@@ -128,7 +139,7 @@ class Browser:
             while b"\0" not in self._buffer:
                 chunk = os.read(self._answers, 2**16)
                 if not chunk:
-                    raise AssertionError("Chromium has ended")
+                    raise RuntimeError("Chromium has ended")
                 self._buffer += chunk
             line, _, self._buffer = self._buffer.partition(b"\0")
             message = json.loads(line)
