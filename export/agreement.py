@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST = 220  # recordings of a model
 MOST_STEPS = 48_000  # time steps of a recording, 3 s of sound
+DASH = "–"  # cell of a table without a figure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Agreement:
 
     def cell(self) -> str:
         """Returns the decisions that flip as the text of a table's cell."""
-        return f"{self.flips} of {self.decisions:,}" if self.decisions else "–"
+        return f"{self.flips} of {self.decisions:,}" if self.decisions else DASH
 
 
 def recordings_of(card: dict, most: int = MOST) -> list[np.ndarray] | None:
@@ -137,15 +138,23 @@ def by_runtime(runtime: "Runtime", signals: Iterable[np.ndarray], is_classifier:
     return Outputs(z, runtime.classify(signals) if is_classifier else runtime.distance(z, z))
 
 
-def compare(outputs: Outputs, reference: Reference) -> Agreement:
-    """Compares the outputs of a file with the outputs of Keras."""
+def compare(outputs: Outputs, reference: Reference, pairs: np.ndarray | None = None) -> Agreement:
+    """Compares the outputs of a file with the outputs of Keras.
+
+    Args:
+        outputs: Outputs of the file.
+        reference: Outputs of Keras.
+        pairs: Boolean mask of the pairs of recordings that are compared, shape `(recordings,
+            recordings)`. Default: every pair of two recordings once. Classifiers ignore it.
+    """
     from keras_dml.export import parity
 
     actual, expected = outputs.scores, reference.outputs.scores
     if reference.is_classifier:
         decided, right = actual.argmax(axis=1), expected.argmax(axis=1)
     else:
-        pairs = np.triu_indices(len(expected), 1)
+        if pairs is None:
+            pairs = np.triu(np.ones(expected.shape, bool), 1)
         actual, expected = actual[pairs], expected[pairs]
         limits = np.array(reference.thresholds)[:, None]
         decided, right = actual <= limits, expected <= limits

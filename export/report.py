@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 
-from export.agreement import Agreement
+from export.agreement import DASH, Agreement
 from keras_dml._files import write_text
 
 README = pathlib.Path(__file__).with_name("README.md")
@@ -35,7 +35,8 @@ class Row:
         of_distance: AUC or accuracy that Keras reaches with the distance of the device, minus the
             AUC or accuracy that Keras reaches with the distance of the model. None if the two
             distances are the same.
-        agreement: Comparison of the file with Keras on real recordings. None if unknown.
+        agreement: Comparison of the file with Keras on real recordings. None if no recordings were
+            available.
     """
 
     model: str
@@ -57,12 +58,12 @@ class Row:
             f"{export.latency_ms:.2f} for {timed}",
             f"{100 * export.drift:.2g}",
             self._change(),
-            "–" if self.agreement is None else self.agreement.cell(),
+            DASH if self.agreement is None else self.agreement.cell(),
         )
 
     def _change(self):
         if self.change is None:
-            return "–"
+            return DASH
         number = f"{round(self.change, 4) + 0.0:+.4f}"
         return number if self.measure == "auc" else f"{number} ({self.measure})"
 
@@ -75,6 +76,8 @@ class Row:
 
 def write_table(rows: list[Row], readme: pathlib.Path = README) -> str:
     """Writes rows into the table of a page and keeps the rows of other models and formats.
+
+    An empty cell of these other rows becomes a dash.
 
     Args:
         rows: `Row` objects.
@@ -115,4 +118,4 @@ def write_cards(rows: list[Row]) -> None:
 
 
 def _cells(line):
-    return tuple(cell.strip() for cell in line.strip().strip("|").split("|"))
+    return tuple(cell.strip() or DASH for cell in line.strip().strip("|").split("|"))

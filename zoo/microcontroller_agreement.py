@@ -23,7 +23,7 @@ import numpy as np
 import typer
 
 import keras_dml
-from export import quality
+from export import agreement, quality
 from export.runtimes import CLibrary
 from keras_dml import evaluation, export, zoo
 from zoo import evidence
@@ -34,16 +34,14 @@ MOST_PER_PERSON = 12
 
 
 @dataclasses.dataclass(frozen=True)
-class Agreement:
+class Comparison:
     """Comparison of a C library with Keras.
 
     Attributes:
         recordings: Number of recordings.
         people: Number of people.
         genuine, imposter: Numbers of pairs of recordings of the same person and of two people.
-        drift: RMS difference between the embeddings, divided by the RMS of Keras's embeddings.
-        largest: Largest difference between two distances of a pair, divided by the standard
-            deviation of Keras's distances.
+        agreement: Comparison of the embeddings and of the distances.
         eer_keras, eer_c: Equal error rates by Keras and by the C library.
         flips: Number of decisions that flip, for each threshold of the card.
     """
@@ -52,8 +50,7 @@ class Agreement:
     people: int
     genuine: int
     imposter: int
-    drift: float
-    largest: float
+    agreement: agreement.Agreement
     eer_keras: float
     eer_c: float
     flips: dict[float, int]
@@ -76,7 +73,7 @@ class Folds:
     eer_c: float
 
 
-def measure(library: CLibrary, name: str, measured: quality.Recordings) -> Agreement:
+def measure(library: CLibrary, name: str, measured: quality.Recordings) -> Comparison:
     """Compares a C library with the model in the zoo.
 
     Args:
@@ -93,18 +90,21 @@ def measure(library: CLibrary, name: str, measured: quality.Recordings) -> Agree
     values = values.reshape(len(values), -1)
     pairs = np.triu(measured.sources[:, None] != measured.sources[None], 1)
     genuine = (measured.people[:, None] == measured.people[None])[pairs]
-    distances, by_c = distances[pairs], by_c[pairs]
     thresholds = [row["value"] for row in zoo.card(name)["thresholds"]]
-    return Agreement(
+
+    def compare(*thresholds):
+        reference = agreement.Reference(agreement.Outputs(values, distances), False, thresholds)
+        return agreement.compare(agreement.Outputs(embeddings, by_c), reference, pairs)
+
+    return Comparison(
         recordings=len(values),
         people=len(np.unique(measured.people)),
         genuine=int(genuine.sum()),
         imposter=int((~genuine).sum()),
-        drift=export.parity.relative_rms(embeddings, values),
-        largest=float(np.abs(by_c - distances).max() / distances.std()),
-        eer_keras=evaluation.verification(distances, genuine).eer,
-        eer_c=evaluation.verification(by_c, genuine).eer,
-        flips={t: int(((by_c <= t) != (distances <= t)).sum()) for t in thresholds},
+        agreement=compare(*thresholds),
+        eer_keras=evaluation.verification(distances[pairs], genuine).eer,
+        eer_c=evaluation.verification(by_c[pairs], genuine).eer,
+        flips={threshold: compare(threshold).flips for threshold in thresholds},
     )
 
 
@@ -170,7 +170,8 @@ def main(names: Annotated[list[str] | None, typer.Argument()] = None):
             row = measure(CLibrary().load(result.path), name, measured)
         print(
             f"| {name} | {row.recordings}, {row.people} | {row.genuine:,}, {row.imposter:,} | "
-            f"{100 * row.drift:.2g} | {row.largest:.1e} | {100 * row.eer_keras:.2f}, "
+            f"{100 * row.agreement.drift:.2g} | {row.agreement.difference:.1e} | "
+            f"{100 * row.eer_keras:.2f}, "
             f"{100 * row.eer_c:.2f} | {', '.join(map(str, row.flips.values()))} |",
             flush=True,
         )

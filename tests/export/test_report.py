@@ -50,6 +50,14 @@ def test_rows_of_other_models_and_formats_stay(readme):
     assert readme.read_text().startswith("before\n") and readme.read_text().endswith("after\n")
 
 
+def test_an_empty_cell_of_another_row_becomes_a_dash(readme):
+    table = report.write_table([row("vowels")], readme)
+    readme.write_text(readme.read_text().replace(table, table.replace("| – |", "|  |")))
+    assert "|  |" in readme.read_text()
+    table = report.write_table([row()], readme)
+    assert "|  |" not in table and table.count("| -0.0012 | – |") == 2
+
+
 def test_an_unknown_change_in_auc_is_a_dash(readme):
     assert report.write_table([row(change=None)], readme).endswith("| 2.5 | – | – |")
 
