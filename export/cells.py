@@ -17,6 +17,7 @@ from export.agreement import Outputs, Reference
 from export.runtimes import KNOTS, RUNTIMES, TRUNK
 
 ABOUT = "about.json"  # facts about the recordings of a model
+MISSING_DATA = "missing data"  # key of the reason why a model has no recordings
 RECORDINGS = "recordings.npz"
 FEATURES = "features.npz"  # recordings for TensorFlow Lite Micro: normalized features as int8
 ANY_LENGTH, FIXED, ONNX = "any_length.tflite", "fixed.tflite", "onnx"
@@ -52,21 +53,40 @@ class Recordings:
         return max(self, key=len)
 
 
-def about(folder: pathlib.Path) -> dict:
-    """Reads the facts about the recordings of a model: their number, `recordings`, the number of
-    time steps of the longest one, `steps` (None for images), and the largest number of recordings
-    that was allowed, `most`."""
+def read_about(folder: pathlib.Path) -> dict:
+    """Reads the facts about the recordings of a model.
+
+    Returns:
+        Dict with these entries:
+
+        - `recordings`: Number of recordings.
+        - `steps`: Number of time steps of the longest recording. None for images.
+        - `most`: Largest number of recordings that was allowed.
+    """
     return json.loads((folder / ABOUT).read_text())
 
 
-def reference(folder: pathlib.Path, target: str) -> Reference:
+def write_about(folder: pathlib.Path, signals: list[np.ndarray], most: int) -> None:
+    """Writes the facts that `read_about` reads.
+
+    Args:
+        folder: Folder of the model.
+        signals: Recordings or images.
+        most: Largest number of recordings that was allowed.
+    """
+    steps = None if signals[0].ndim == 3 else max(map(len, signals))
+    facts = {"recordings": len(signals), "steps": steps, "most": most}
+    (folder / ABOUT).write_text(json.dumps(facts))
+
+
+def read_reference(folder: pathlib.Path, target: str) -> Reference:
     """Reads the outputs of Keras with which the file of a target is compared."""
     with np.load(folder / _reference_file(target)) as arrays:
         outputs = Outputs(arrays["embeddings"], arrays["scores"])
         return Reference(outputs, bool(arrays["is_classifier"]), tuple(arrays["thresholds"]))
 
 
-def outputs(folder: pathlib.Path, target: str) -> Outputs:
+def read_outputs(folder: pathlib.Path, target: str) -> Outputs:
     """Reads the outputs of a file, which `measure_agreement` wrote."""
     with np.load(folder / f"{target}.npz") as arrays:
         return Outputs(arrays["embeddings"], arrays["scores"])
@@ -83,14 +103,24 @@ def write_files(folder: pathlib.Path, name: str, most: int, targets: list[str]) 
 
     Returns:
         Dict from each target to the size of its file, `{"bytes": size}`, or to the reason of a
-        refusal, `{"refused": reason}`.
+        refusal, `{"refused": reason}`. If the recordings are not available, the dict is
+        `{MISSING_DATA: reason}`.
     """
     from keras_dml import zoo
+    from tfds_builders.common.errors import MissingArchiveError
 
-    model, card = zoo.load(name), zoo.card(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / ABOUT).is_file():
-        _write_reference(folder, model, card, most)
+    card = zoo.card(name)
+    has_reference = (folder / ABOUT).is_file()
+    if not has_reference:
+        try:
+            signals = _find_recordings(card, most)
+        except (OSError, MissingArchiveError) as error:  # no folder, no file or no download
+            return {MISSING_DATA: str(error)}
+    model = zoo.load(name)
+    if not has_reference:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_reference(folder, model, card, signals)
+        write_about(folder, signals, most)
     signals = list(Recordings(folder / RECORDINGS))
     sizes = {}
     for file in dict.fromkeys(FILES[target] for target in targets):  # two targets may share a file
@@ -110,7 +140,7 @@ def measure_agreement(folder: pathlib.Path, target: str) -> dict:
     """
     runtime = RUNTIMES[target]().load(folder / FILES[target])
     try:
-        is_classifier = reference(folder, target).is_classifier
+        is_classifier = read_reference(folder, target).is_classifier
         result = agreement.by_runtime(runtime, _recordings(folder, target), is_classifier)
         memory = {"memory": runtime.memory(), "before": runtime.before}
         np.savez(folder / f"{target}.npz", **dataclasses.asdict(result))
@@ -136,13 +166,17 @@ def _reference_file(target):
     return f"keras_{'saved_model' if target == 'saved-model' else 'device'}.npz"
 
 
-def _write_reference(folder, model, card, most):
+def _find_recordings(card, most):
     signals = agreement.recordings_of(card, most)
     if signals is None:
         raise FileNotFoundError(
             f"The recordings of {card['name']} are not available. The docstring of "
             "zoo/recordings.py says where they must be."
         )
+    return signals
+
+
+def _write_reference(folder, model, card, signals):
     np.savez(folder / RECORDINGS, **{str(i): signal for i, signal in enumerate(signals)})
     for target in ("litert", "saved-model"):
         by_keras = agreement.by_keras(model, card, signals, on_device=target == "litert")
@@ -152,9 +186,6 @@ def _write_reference(folder, model, card, most):
             is_classifier=by_keras.is_classifier,
             thresholds=by_keras.thresholds,
         )
-    steps = None if signals[0].ndim == 3 else max(map(len, signals))
-    facts = {"recordings": len(signals), "steps": steps, "most": most}
-    (folder / ABOUT).write_text(json.dumps(facts))
 
 
 def _write(file, model, path, signals):

@@ -6,7 +6,8 @@ writes the file, `agreement` runs it on real recordings and compares it with Ker
 interrupted run continues with the missing steps. `--again milliseconds` repeats the last step of
 all cells, for example on a quiet machine.
 
-The recordings are needed. The docstring of zoo/recordings.py says where they are stored. The
+The recordings are needed. The docstring of zoo/recordings.py says where they are stored. The script
+skips a model whose recordings are not available, and the page lists the models without figures. The
 browser targets need Chromium and npm, and TensorFlow Lite Micro needs the package `tflite-micro`.
 
 Example: python export/targets.py gait_lda --targets litert c
@@ -55,7 +56,8 @@ class Cell:
         self.results = json.loads(self._path.read_text()) if self._path.is_file() else {}
 
     def missing(self) -> list[str]:
-        """Returns the steps that are to be done. Nothing is left after a refusal."""
+        """Returns the steps that are to be done, in their order. After a refusal, no step is to be
+        done."""
         return [] if self.refusal() else [step for step in STEPS if step not in self.results]
 
     def refusal(self) -> str | None:
@@ -117,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     unknown = sorted({*names} - {*zoo.list_models()})
     if unknown:
         command.error(f"unknown models: {', '.join(unknown)}. `keras-dml list` lists the models.")
-    missing = missing_programs(options.targets)
+    missing = find_missing_programs(options.targets)
     if missing:
         command.error(f"{', '.join(missing)} not found. Install them, or select --targets.")
     out = options.out.resolve()
@@ -132,24 +134,25 @@ def main(arguments: list[str] | None = None) -> None:
     }
     for cell in cells.values() if options.again else ():
         cell.forget(options.again)
-    work = [  # the files of a model are made in one process
+    steps = [  # the files of a model are made in one process
         (step, name, targets)
         for step in STEPS
         for name in names
         for targets in ([options.targets] if step == "export" else [[t] for t in options.targets])
     ]
-    for step, name, targets in progress.track(work, "measure"):
-        left = [cells[name, target] for target in targets]
-        left = [cell for cell in left if step in cell.missing()]
-        if left:
-            run(step, left, options.recordings)
-    everything = [Cell(out, name, target) for name in zoo.list_models() for target in TITLES]
-    text = page([cell for cell in everything if cell.results])
+    for step, name, targets in progress.track(steps, "measure"):
+        selected = [cells[name, target] for target in targets]
+        # a model that was skipped has no files for the next steps
+        unfinished = [cell for cell in selected if cell.missing()[:1] == [step]]
+        if unfinished:
+            run(step, unfinished, options.recordings)
+    all_cells = [Cell(out, name, target) for name in zoo.list_models() for target in TITLES]
+    text = format_page(all_cells)
     options.page.write_text(text, encoding="utf-8")
     print(text)
 
 
-def missing_programs(targets: list[str]) -> list[str]:
+def find_missing_programs(targets: list[str]) -> list[str]:
     """Returns the names of packages and programs that targets need and that are not installed."""
     from export.runtimes import RUNTIMES
 
@@ -161,22 +164,29 @@ def discard_other_recordings(folder: pathlib.Path, most: int) -> None:
     """Removes the results of a model that were measured with another number of recordings."""
     from export import cells
 
-    if (folder / cells.ABOUT).is_file() and cells.about(folder)["most"] != most:
+    if (folder / cells.ABOUT).is_file() and cells.read_about(folder)["most"] != most:
         shutil.rmtree(folder)
 
 
-def run(step: str, left: list[Cell], most: int) -> None:
+def run(step: str, unfinished: list[Cell], most: int) -> None:
     """Runs one step in a separate process, and stores its results.
+
+    If the recordings of the model are not available, the function stores nothing and prints a note
+    to stderr.
 
     Args:
         step: An entry of `STEPS`.
-        left: Cells of one model. For other steps than `"export"`, one cell.
+        unfinished: Cells of one model. For other steps than `"export"`, one cell.
         most: Largest number of recordings.
+
+    Raises:
+        RuntimeError: If the step `"export"` fails for another reason.
     """
     from export import agreement, cells
 
-    folder, targets = left[0].folder, [cell.target for cell in left]
-    arguments = [left[0].model, str(most), *targets] if step == "export" else targets
+    first, targets = unfinished[0], [cell.target for cell in unfinished]
+    folder = first.folder
+    arguments = [first.model, str(most), *targets] if step == "export" else targets
     command = [sys.executable, "-m", "export.cells", step, str(folder), *arguments]
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -185,19 +195,22 @@ def run(step: str, left: list[Cell], most: int) -> None:
         lines = done.stderr.strip().splitlines() or [f"the process ended with {done.returncode}"]
         reason = lines[-1]
         if step == "export":
-            raise RuntimeError(f"{left[0].model} cannot be exported: {reason}")
-        left[0].add(step, {REFUSED: reason})
+            raise RuntimeError(f"{first.model} cannot be exported: {reason}")
+        first.add(step, {REFUSED: reason})
         return
     result = json.loads(done.stdout.splitlines()[-1])
+    if cells.MISSING_DATA in result:
+        print(f"{first.model} is skipped: {result[cells.MISSING_DATA]}", file=sys.stderr)
+        return
     if step == "export":
-        for cell in left:
+        for cell in unfinished:
             cell.add(step, result[cell.target])
         return
-    (cell,) = left
+    (cell,) = unfinished
     if step == "agreement":
-        reference = cells.reference(folder, cell.target)
-        compared = agreement.compare(cells.outputs(folder, cell.target), reference)
-        result |= dataclasses.asdict(compared) | cells.about(folder)
+        reference = cells.read_reference(folder, cell.target)
+        compared = agreement.compare(cells.read_outputs(folder, cell.target), reference)
+        result |= dataclasses.asdict(compared) | cells.read_about(folder)
     cell.add(step, result)
 
 
@@ -214,6 +227,8 @@ with convolutions, have int8 weights.
 - *refuses*: The export refuses the model. *fails*: The program fails to run the exported file. The
   number in brackets is the number of the reason in the last section. An empty cell was not
   measured.
+- Models without figures: {without}.
+  A model has no figures if its recordings were not available or if it was not measured.
 
 ## Size of the file, KB
 
@@ -226,8 +241,9 @@ library, it is the size of the tables.
 
 ## Time of one embedding, milliseconds
 
-The smallest of four medians of 21 calls, for the longest of the recordings, or for an image.
-*steps* is its number of time steps. TFLite Micro computes only the convolutions.
+The smallest of four medians of 21 calls, for the longest of the recordings, or for an image. In a
+browser, each of the 21 values is the mean of several calls, because the clock has steps of 0.1 ms.
+*steps* is the number of time steps of the recording. TFLite Micro computes only the convolutions.
 
 {ms}
 
@@ -235,9 +251,9 @@ The smallest of four medians of 21 calls, for the longest of the recordings, or 
 
 The peak memory (VmHWM) of a process that loads the file and embeds all recordings, one after the
 other. For programs in a browser, it is the peak memory of the renderer process. Nothing is
-subtracted. The first row contains the smallest peak before a file is loaded, with Python and NumPy
-or with an empty page. On a microcontroller, the C library and TFLite Micro need only the buffers
-that [the page about exports](README.md#microcontrollers) lists.
+subtracted. The first row contains the smallest peak before a file is loaded, with Python, NumPy and
+the imported program, or with an empty page. On a microcontroller, the C library and TFLite Micro
+need only the buffers that [the page about exports](README.md#microcontrollers) lists.
 
 {memory}
 
@@ -272,16 +288,21 @@ stands for a model without thresholds.
 """
 
 
-def page(cells: list[Cell]) -> str:
+def format_page(all_cells: list[Cell]) -> str:
     """Returns the page with the tables of all figures.
 
     Args:
-        cells: Cells with results.
+        all_cells: Cells of all models. The page lists the models without results.
     """
+    from export.agreement import Agreement
+
+    cells = [cell for cell in all_cells if cell.results]
+    names = list(dict.fromkeys(cell.model for cell in cells))
+    without = dict.fromkeys(cell.model for cell in all_cells if cell.model not in names)
     reasons = {}
     for cell in cells:
         if cell.refusal():
-            reasons.setdefault(first_sentence(cell.refusal()), len(reasons) + 1)
+            reasons.setdefault(cut_to_first_sentence(cell.refusal()), len(reasons) + 1)
     measured = [cell for cell in cells if "agreement" in cell.results and not cell.refusal()]
     versions = sorted({cell.results["agreement"]["version"] for cell in measured})
     befores = {
@@ -293,14 +314,14 @@ def page(cells: list[Cell]) -> str:
     facts = {cell.model: cell.results["agreement"] for cell in measured}
     by_name = {(cell.model, cell.target): cell for cell in cells}
 
-    def shown(cell, step, text):
+    def format_cell(cell, step, text):
         """Returns the text of a cell for the figure of a step."""
         if cell is not None and cell.refusal():
             verb = "fails" if "bytes" in cell.results["export"] else "refuses"
-            return f"{verb} [{reasons[first_sentence(cell.refusal())]}]"
+            return f"{verb} [{reasons[cut_to_first_sentence(cell.refusal())]}]"
         return "" if cell is None or step not in cell.results else text(cell.results[step])
 
-    def table(step, text, first=(), fact=None):
+    def format_table(step, text, first=(), fact=None):
         """Returns the table of one figure.
 
         Args:
@@ -311,44 +332,44 @@ def page(cells: list[Cell]) -> str:
         """
         columns = ["model", *([fact] if fact else []), *TITLES.values()]
         rows = [columns, ["---", *["---:"] * (len(columns) - 1)], *first]
-        for name in dict.fromkeys(cell.model for cell in cells):
+        for name in names:
             about = [str(facts.get(name, {}).get(fact) or "an image")] if fact else []
-            texts = [shown(by_name.get((name, target)), step, text) for target in TITLES]
+            texts = [format_cell(by_name.get((name, target)), step, text) for target in TITLES]
             rows.append([name, *about, *texts])
         return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
-    def megabytes(number):
+    def format_megabytes(number):
         return "" if number is None else f"{number / 1e6:.0f}"
 
+    def format_flips(row):
+        fields = [field.name for field in dataclasses.fields(Agreement)]
+        return Agreement(**{field: row[field] for field in fields}).cell()
+
     return TEXT.format(
-        machine=machine(),
+        machine=describe_machine(),
         versions=", ".join(versions),
+        without=", ".join(without) or "none",
         most=max((row["most"] for row in facts.values()), default=MOST),
-        size=table("export", lambda row: f"{row['bytes'] / 1000:,.1f}"),
-        ms=table("milliseconds", lambda row: f"{row['ms']:.2f}", fact="steps"),
-        memory=table(
+        size=format_table("export", lambda row: f"{row['bytes'] / 1000:,.1f}"),
+        ms=format_table("milliseconds", lambda row: f"{row['ms']:.2f}", fact="steps"),
+        memory=format_table(
             "agreement",
-            lambda row: megabytes(row["memory"]),
-            first=[["(before)", *map(megabytes, befores.values())]],
+            lambda row: format_megabytes(row["memory"]),
+            first=[["(before)", *map(format_megabytes, befores.values())]],
         ),
-        drift=table("agreement", lambda row: f"{100 * row['drift']:.1g}"),
-        difference=table("agreement", lambda row: f"{row['difference']:.1g}"),
-        flips=table("agreement", flips, fact="recordings"),
+        drift=format_table("agreement", lambda row: f"{100 * row['drift']:.1g}"),
+        difference=format_table("agreement", lambda row: f"{row['difference']:.1g}"),
+        flips=format_table("agreement", format_flips, fact="recordings"),
         reasons="\n".join(f"{number}. {reason}" for reason, number in reasons.items()),
     )
 
 
-def first_sentence(text: str) -> str:
+def cut_to_first_sentence(text: str) -> str:
     """Returns the first sentence of a message. The other sentences are advice."""
     return f"{text.partition('. ')[0].rstrip('.')}."
 
 
-def flips(result: dict) -> str:
-    """Returns the number of decisions that flip and the number of all decisions, as a text."""
-    return f"{result['flips']} of {result['decisions']:,}" if result["decisions"] else "–"
-
-
-def machine() -> str:
+def describe_machine() -> str:
     """Describes the processor of this computer."""
     lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

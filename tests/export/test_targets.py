@@ -2,6 +2,7 @@
 measure a cell."""
 
 import json
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from export import agreement, cells, runtimes, targets
 from keras_dml import distances, zoo
 from keras_dml._backend import keras
 from keras_dml.zoo import lookup, reading
+from tfds_builders.common.errors import MissingArchiveError
 
 MODEL = "gait_lda"  # of people who walk, on all targets except TensorFlow Lite Micro
 AGREEMENT = {
@@ -48,6 +50,17 @@ def test_distances_are_compared_with_hand_computed_figures():
     assert compared.cell() == "2 of 9"
 
 
+def test_only_the_named_pairs_are_compared():
+    expected = np.array([[0, 1, 2], [1, 0, 6], [2, 6, 0]], float)
+    actual = expected + np.array([[0, 0.5, 0], [0, 0, 3], [0, 0, 0]])
+    pairs = np.zeros((3, 3), bool)
+    pairs[0, 1:] = True
+    right = reference(expected, thresholds=(1.2, 7.0))
+    compared = agreement.compare(agreement.Outputs(right.outputs.embeddings, actual), right, pairs)
+    assert (compared.flips, compared.decisions) == (1, 4)
+    assert compared.difference == pytest.approx(0.5 / np.std([1, 2]))
+
+
 def test_classes_with_the_highest_score_are_compared():
     expected = np.array([[0.1, 0.9], [0.8, 0.2], [0.6, 0.4]])
     actual = np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]])
@@ -75,13 +88,14 @@ def test_the_page_has_the_figures_and_the_reasons(tmp_path):
     image = {**full, "agreement": {**AGREEMENT, "steps": None, "decisions": 0}}
     refused = {"export": {"refused": "The layer BiMap cannot be C. Use tflite."}}
     failed = {"export": {"bytes": 9}, "agreement": {"refused": "RuntimeError: no memory"}}
-    page = targets.page(
+    page = targets.format_page(
         [
             cell(tmp_path, "gait", "litert", **full),
             cell(tmp_path, "gait", "c", **refused),
             cell(tmp_path, "gait", "onnx", **failed),
             cell(tmp_path, "mnist", "litert", **image),
             cell(tmp_path, "mnist", "c", **refused),
+            cell(tmp_path, "voice", "litert"),
         ]
     )
     tables = [part.split("\n\n")[0].splitlines() for part in page.split("\n\n| model | ")[1:]]
@@ -95,6 +109,7 @@ def test_the_page_has_the_figures_and_the_reasons(tmp_path):
     assert (memory[0][1], drift[0][1], difference[0][1]) == ("52", "0.0002", "3e-05")
     assert flips[0][1:3] == ["60", "2 of 7,080"] and flips[1][1:3] == ["60", "–"]
     assert "| (before) | 41 |" in page and "program 1.0" in page
+    assert "- Models without figures: voice.\n" in page and "| voice |" not in page
     assert "1. The layer BiMap cannot be C.\n2. RuntimeError: no memory.\n" in page
 
 
@@ -104,13 +119,13 @@ def test_an_interrupted_run_continues_with_the_missing_steps(tmp_path, monkeypat
     cell(tmp_path, MODEL, "c", export={"refused": "no layer."})
     done = []
 
-    def run(step, left, most):
-        done.append((step, [cell.target for cell in left], most))
-        for cell in left:
+    def run(step, unfinished, most):
+        done.append((step, [cell.target for cell in unfinished], most))
+        for cell in unfinished:
             cell.add(step, {"bytes": 1} if step == "export" else {**AGREEMENT, "ms": 0.5})
 
     monkeypatch.setattr(targets, "run", run)
-    monkeypatch.setattr(targets, "missing_programs", lambda names: [])
+    monkeypatch.setattr(targets, "find_missing_programs", lambda names: [])
     arguments = [MODEL, "--out", str(tmp_path), "--page", str(tmp_path / "page.md"), "--targets"]
     targets.main([*arguments, "litert", "c", "onnx"])
     assert done == [
@@ -134,6 +149,58 @@ def test_another_number_of_recordings_discards_the_results(tmp_path):
     assert made.folder.is_dir()
     targets.discard_other_recordings(made.folder, 61)
     assert not made.folder.exists()
+
+
+@pytest.mark.parametrize("error", [None, FileNotFoundError, MissingArchiveError, ConnectionError])
+def test_a_model_without_recordings_is_skipped(error, tmp_path, monkeypatch, capsys):
+    """Tests that the other models are measured, and that the page lists the skipped model."""
+    results = {
+        "export": {"litert": {"bytes": 9}},
+        "agreement": {key: AGREEMENT[key] for key in ("memory", "before", "version")},
+        "milliseconds": {"ms": 0.5},
+    }
+    calls = []
+
+    def find_nothing(*_):
+        if error is not None:
+            raise error("no archive")
+
+    def run(command, **_):
+        step, folder, *arguments = command[3:]
+        calls.append((step, pathlib.Path(folder).name))
+        result = results[step]
+        if step == "export" and arguments[0] == "eye_lda":
+            monkeypatch.setattr(agreement, "recordings_of", find_nothing)
+            result = cells.write_files(pathlib.Path(folder), "eye_lda", 60, ["litert"])
+        elif step == "export":
+            z = np.arange(9, dtype=np.float32).reshape(3, 3)
+            cells.write_about(pathlib.Path(folder), [np.zeros((512, 6))] * 3, 60)
+            np.savez(pathlib.Path(folder, "litert.npz"), embeddings=z, scores=z)
+            facts = {"is_classifier": False, "thresholds": [0.5]}
+            np.savez(pathlib.Path(folder, "keras_device.npz"), embeddings=z, scores=z, **facts)
+        return subprocess.CompletedProcess(command, 0, json.dumps(result), "")
+
+    (tmp_path / MODEL).mkdir()
+    monkeypatch.setattr(targets.subprocess, "run", run)
+    monkeypatch.setattr(targets, "find_missing_programs", lambda names: [])
+    page = tmp_path / "page.md"
+    arguments = ["--out", str(tmp_path), "--page", str(page), "--targets", "litert"]
+    targets.main(["eye_lda", MODEL, *arguments])
+    assert calls == [
+        ("export", "eye_lda"),
+        *((step, MODEL) for step in ("export", "agreement", "milliseconds")),
+    ]
+    assert "eye_lda is skipped: " in capsys.readouterr().err
+    (line,) = (line for line in page.read_text().splitlines() if "without figures: " in line)
+    without = line.rstrip(".").partition(": ")[2].split(", ")
+    assert "eye_lda" in without and MODEL not in without
+
+
+def test_an_export_that_fails_ends_the_run(tmp_path, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "Traceback\nTypeError: no text")
+    monkeypatch.setattr(targets.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(RuntimeError, match="TypeError: no text"):
+        targets.run("export", [cell(tmp_path, MODEL, "litert")], 60)
 
 
 def test_a_missing_program_is_named_before_the_work(tmp_path, monkeypatch, capsys):
