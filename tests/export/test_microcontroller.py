@@ -479,7 +479,7 @@ def test_the_trunk_runs_on_tflm(name, tmp_path):
         assert parity.relative_rms(activations, by_litert.activations) < 0.02
         return output
 
-    library = microcontroller_agreement.CLibrary(made, tmp_path)
+    library = CLibrary().load(made.path)
     embedding = embedding_of_trunk(library, recording, len(network.front.means), run)
     (expected,) = keras_dml.embed(model, [recording])
     assert parity.relative_rms(embedding, expected[:-1].ravel()) < 0.1
