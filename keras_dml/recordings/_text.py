@@ -77,9 +77,9 @@ def _read_table(path):
             row = np.flatnonzero(is_present)[wrong]
             raise ValueError(
                 f"{path}, {place(row)}: the time {_quoted(columns[i].cell(row))} in column "
-                f"{names[i]!r} does not have the format of the time in the first row. Write all "
-                "times as numbers, or all times as dates such as 2026-01-31T12:00:00.02. You can "
-                "also remove the column and state the sampling rate."
+                f"{names[i]!r} cannot be read. Times must be numbers or dates such as "
+                "2026-01-31T12:00:00.02, and all times must have the format of the first one. "
+                "Correct the times, or remove the column and state the sampling rate."
             )
         times = np.full(len(is_present), np.nan)
         times[is_present] = values

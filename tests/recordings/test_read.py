@@ -218,11 +218,11 @@ def test_times_may_be_requested_as_a_channel(written):
         ("t", [0, 0.02, 0, 0.02], "FILE, line 4: the time in column 't' does not rise"),
         ("t", [0, 20, 40], "FILE: column 't' rises by 20 per row"),
         ("t", [0, "later", 0.04], "FILE, line 3, column 't': 'later' is not a number"),
-        ("t", ["12:00", "12:01"], "FILE, line 2: the time '12:00' in column 't' is neither"),
+        ("t", ["12:00", "12:01"], "FILE, line 2: the time '12:00' in column 't' cannot be read"),
         (
             "t",
             ["2026-01-31T12:00:00Z", "2026-01-31T12:00:01"],
-            "FILE, line 3: the time '2026-01-31T12:00:01' in column 't' is neither",
+            "FILE, line 3: the time '2026-01-31T12:00:01' in column 't' cannot be read",
         ),
     ],
 )
