@@ -1,14 +1,11 @@
-"""Runs the demo, which enrolls, verifies and identifies people and exports a model.
-
-Without Keras, the demo runs the model by LiteRT and does not export it.
-"""
+"""Runs the demo, which enrolls, verifies and identifies people. Only its export needs Keras."""
 
 import json
 import pathlib
 import shlex
 import time
 
-from keras_dml import _files, edge, gallery, reports, zoo
+from keras_dml import _files, edge, reports
 from keras_dml.cli import _console, _extras, _galleries, _options
 from keras_dml.zoo import catalog
 
@@ -27,7 +24,7 @@ CHOICE = (
     "rejects 96 to 100 % of the false claims."
 )
 GALLERY, PICTURE = "walkers.db", "who"
-STAGES = 6
+STAGES = 5
 
 
 def run(out):
@@ -39,18 +36,15 @@ def run(out):
     """
     start = time.monotonic()
     card = catalog.card(MODEL)
-    with _stage(1, f"load {MODEL}"):
-        has_keras = _extras.has_keras()
-        model = zoo.load(MODEL) if has_keras else edge.load(MODEL)
-    with _stage(2, "copy the recordings"):
+    edge.load(MODEL)  # a damaged file is an error before anything is written
+    with _stage(1, "copy the recordings"):
         enrolled, new = copy_walks(card, out)
     introduce(MODEL, card)
-    open_gallery = gallery.Gallery if has_keras else edge.Gallery
-    with open_gallery(out / GALLERY, MODEL, tries=None) as walkers:  # by name, as commands store it
+    with edge.Gallery(out / GALLERY, MODEL, tries=None) as walkers:
         reader = _galleries.Reader(walkers, _options.Reading(resample=True))
-        with _stage(3, "enroll people", spinner=False):
+        with _stage(2, "enroll people", spinner=False):
             _enroll(walkers, reader, enrolled, out)
-        with _stage(4, "verify and identify", spinner=False):
+        with _stage(3, "verify and identify", spinner=False):
             claims, identified = _decide(walkers, reader, new, out)
         people, threshold = walkers.people(), walkers.deciding
     decisions = [decision for _, _, decision in claims]
@@ -61,7 +55,7 @@ def run(out):
         f"{100 * threshold.far:g} %. {CHOICE} {SOURCE}"
     )
     files = _draw(decisions, [owner for _, owner, _ in claims], caption, out)
-    device, device_files = _export(model, out, has_keras)
+    device, device_files = _export(out)
     figures = {
         **{"model": MODEL, "enrolled": people, "strangers": [STRANGER]},
         **{"threshold": threshold.value, "far": threshold.far, "far_ci95": threshold.far_ci95},
@@ -96,12 +90,11 @@ def copy_walks(card, out):
     for person in (*WALKERS, STRANGER):
         files = sorted((WALKS / person).glob("*.csv"))
         count = 0 if person == STRANGER else ENROLLED_WALKS
-        if count:
-            enrolled[person] = [
-                f"recordings/enrolled/{person}/{file.name}" for file in files[:count]
-            ]
+        first = [f"recordings/enrolled/{person}/{file.name}" for file in files[:count]]
         new[person] = [f"recordings/new/{person}-{file.name}" for file in files[count:]]
-        for file, path in zip(files, enrolled.get(person, []) + new[person], strict=True):
+        if first:
+            enrolled[person] = first
+        for file, path in zip(files, first + new[person], strict=True):
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             _files.write_text(out / path, file.read_text())
     return enrolled, new
@@ -183,9 +176,10 @@ def _summarize(claims, identified, threshold, headline):
         f"{high:.1f} %. To set a threshold on your own recordings: "
         f"keras-dml calibrate {GALLERY} volunteers/"
     )
-    rates = [row for row in headline["rows"] if catalog.is_rate(row)]
     rates = [
-        f"{catalog.metric_in_words(row['metric'])} {catalog.value_in_words(row)}" for row in rates
+        f"{catalog.metric_in_words(row['metric'])} {catalog.value_in_words(row)}"
+        for row in headline["rows"]
+        if catalog.is_rate(row)
     ]
     _console.echo(
         f"{CHOICE} The card of {MODEL} reports {', '.join(rates)} on {headline['people']} people."
@@ -200,22 +194,17 @@ def _draw(decisions, owners, caption, out):
     except ImportError as error:
         _console.note(f"The picture was not drawn. {_console.escape(error)}")
         return []
-    with _stage(5, f"draw into {out}"):
+    with _stage(4, f"draw into {out}"):
         return reports.save(reports.claims(decisions, owners, caption=caption), out / PICTURE)
 
 
-def _export(model, out, has_keras):
-    """Writes the TFLite file.
-
-    Returns:
-        Tuple of two items: a dictionary that contains the file's size and drift, and a list of
-        paths. If Keras is missing, or if its backend is not TensorFlow, returns `(None, [])`.
-    """
-    if not has_keras:
-        _console.note(
-            "The TFLite file was not written. It needs Keras and TensorFlow: "
-            + _console.escape('pip install "keras-dml[cpu]".')
-        )
+def _export(out):
+    """Writes the TFLite file. Returns its size and drift as a dict, and a list of paths. Without
+    Keras, or if its backend is not TensorFlow, returns `(None, [])`."""
+    try:
+        _extras.require_keras("The export")
+    except ImportError as error:
+        _console.note(f"The TFLite file was not written. {_console.escape(error)}")
         return None, []
     from keras_dml._backend import tensorflow
 
@@ -224,12 +213,11 @@ def _export(model, out, has_keras):
             "The TFLite file was not written. It needs TensorFlow, but Keras uses another backend."
         )
         return None, []
-    with _stage(6, "write the TFLite file and compare it with Keras"):
-        from keras_dml import export
+    with _stage(5, "write the TFLite file and compare it with Keras"):
+        from keras_dml import export, zoo
 
-        exported = export.tflite(model, out / f"{MODEL}.tflite")
-    size, drift = exported.bytes / 1000, 100 * exported.drift
-    name = exported.path.name
+        exported = export.tflite(zoo.load(MODEL), out / f"{MODEL}.tflite")
+    name, size, drift = exported.path.name, exported.bytes / 1000, 100 * exported.drift
     _console.echo(f"\n{name}: {size:,.0f} kB, outputs differ from Keras by {drift:.2g} %")
     return {"bytes": exported.bytes, "drift": exported.drift}, [exported.path]
 

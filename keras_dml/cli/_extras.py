@@ -5,15 +5,6 @@ import importlib.util
 PRINTED = {"jax": "JAX", "tensorflow": "TensorFlow"}
 
 
-def has_keras():
-    """Returns True if Keras and its backend are installed. The function imports both."""
-    try:
-        import keras_dml._backend  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def require_keras(subject, *, on_jax=False):
     """Checks that Keras and TensorFlow are installed. The function does not import them.
 
