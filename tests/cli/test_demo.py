@@ -277,6 +277,7 @@ def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):
     def stopped(*arguments):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(_demo.edge, "load", lambda name: None)  # the untrained model has no file
     monkeypatch.setattr(_demo, "copy_walks", stopped)
     assert command("demo", "--out", tmp_path / "demo")[0] == 130
     assert not (tmp_path / "demo").exists()
