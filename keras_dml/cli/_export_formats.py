@@ -197,6 +197,16 @@ NEEDED = {  # how errors describe an option that another option needs
 }
 
 
+def _uses(option):
+    """Lists the sources and formats to which an option applies."""
+    uses = []
+    for source, formats in (("model", MODEL_FORMATS), ("gallery", GALLERY_FORMATS)):
+        accepting = [each for each in formats if option in formats[each].options]
+        if accepting:
+            uses.append(f"a {source} with {_listed(accepting)}")
+    return ", and to ".join(uses)
+
+
 def check(name: str, to: Format, options: FormatOptions, is_gallery: bool) -> None:
     """Checks that a format accepts the given options.
 
@@ -221,14 +231,9 @@ def check(name: str, to: Format, options: FormatOptions, is_gallery: bool) -> No
     for option in typed:
         if option in accepted.options:
             continue
-        accepting = [each for each in formats if option in formats[each].options]
-        if not accepting:
-            raise typer.BadParameter(
-                f"{_spelled(option)} needs a {alternative}, but {name} is not a {alternative}."
-            )
         raise typer.BadParameter(
-            f"{_spelled(option)} does not apply to --to {to}. For a {source}, it applies to "
-            f"{_listed(accepting)}."
+            f"{_spelled(option)} does not apply to a {source} with --to {to}. It applies to "
+            f"{_uses(option)}."
         )
     for option in accepted.required:
         if option not in typed:
@@ -273,4 +278,5 @@ def _spelled(option):
 
 
 def _listed(formats):
-    return ", ".join(f"--to {each}" for each in formats)
+    *first, last = (f"--to {each}" for each in formats)
+    return f"{', '.join(first)} or {last}" if first else last
