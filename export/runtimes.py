@@ -63,7 +63,7 @@ class Runtime:
 
     def embed(self, recordings: Iterable[np.ndarray]) -> np.ndarray:
         """Computes embeddings, shape `(recordings, ...)`."""
-        raise NotImplementedError
+        return self._of_recordings("embed", recordings)
 
     def distance(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Computes the distances between two sets of embeddings, shape `(n, m)`."""
@@ -71,6 +71,11 @@ class Runtime:
 
     def classify(self, recordings: Iterable[np.ndarray]) -> np.ndarray:
         """Computes the scores of classes, shape `(recordings, classes)`."""
+        return self._of_recordings("classify", recordings)
+
+    def _of_recordings(self, signature, recordings):
+        """Computes the outputs of a signature for recordings, unless `embed` and `classify` are
+        overridden."""
         raise NotImplementedError
 
     def milliseconds(self, recording: np.ndarray) -> float:
@@ -100,12 +105,6 @@ class LiteRT(Runtime):
         self.before = self.memory()
         self._interpreter = Interpreter(model_path=str(path), num_threads=1)
         return self
-
-    def embed(self, recordings):
-        return self._of_recordings("embed", recordings)
-
-    def classify(self, recordings):
-        return self._of_recordings("classify", recordings)
 
     def distance(self, x, y):
         return litert.TASKS["distance"](self._interpreter, {"embeddings": x, "others": y})
@@ -161,12 +160,6 @@ class SavedModel(Runtime):
         self.before = self.memory()
         self._loaded = tf.saved_model.load(str(path))  # the signatures do not keep it alive
         return self
-
-    def embed(self, recordings):
-        return self._of_recordings("embed", recordings)
-
-    def classify(self, recordings):
-        return self._of_recordings("classify", recordings)
 
     def distance(self, x, y):
         return self._run("distance", embedding=x, gallery=y)
@@ -343,12 +336,6 @@ class Page(Runtime):
         self._run(f"path = {json.dumps(path.relative_to(root).as_posix())}; {self.open}")
         return self
 
-    def embed(self, recordings):
-        return self._of_recordings("embed", recordings)
-
-    def classify(self, recordings):
-        return self._of_recordings("classify", recordings)
-
     def distance(self, x, y):
         self._run(f"gallery = {_written(y)};")
         embeddings = (f"{{embedding: {_written(z[None])}, gallery}}" for z in x)
@@ -438,6 +425,7 @@ class LiteRTjs(Page):
 class OnnxRuntimeWeb(Page):
     """onnxruntime-web in Chromium, which runs .onnx files."""
 
+    needs = ("onnxruntime",)  # checks the file when it is exported
     package = f"{ORT} {ORT_VERSION}"
     start = f"""
     ort = await import("/{SITE}/{ORT_FILES[0]}");
