@@ -5,6 +5,7 @@ TensorFlow, matplotlib and NumPy read the environment variables when they are fi
 
 import importlib.metadata
 import os
+import pathlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("MPLBACKEND", "agg")
@@ -12,6 +13,10 @@ os.environ.setdefault("MPLBACKEND", "agg")
 # wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The tests also load the models of `zoo/papers` by name. One of these models has short recordings,
+# so tests with this model are fast.
+PAPERS = pathlib.Path(__file__).resolve().parents[1] / "zoo" / "papers"
+os.environ.setdefault("KERAS_DML_ZOO", str(PAPERS))
 
 
 def keras_backend():

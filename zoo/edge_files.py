@@ -1,7 +1,7 @@
 """Writes the float32 TFLite files of published models, which `keras_dml.edge` loads by name.
 
 The file of a model is `zoo/NAME/model.tflite`. Its SHA-256 becomes the entry `edge` of the card.
-Run `python -m zoo.edge_files gait_lda vowels_qp_wl` from the checkout.
+Run `python -m zoo.edge_files gait_lda gait_qp_wl` from the checkout.
 """
 
 from typing import Annotated
@@ -24,8 +24,8 @@ def main(names: Names = None):
     """Writes the TFLite files of published models, and adds their SHA-256 to the cards."""
     total = 0
     for name in names or names_of_recordings():
-        folder = evidence.ZOO / name
-        exported = export.tflite(name, folder / FILE, quantization=None)
+        folder = evidence.folder(name)
+        exported = export.tflite(folder, folder / FILE, quantization=None)
         entry = {"file": FILE, "sha256": reading.sha256(exported.path)}
         training.update(folder, edge=entry)
         total += exported.bytes

@@ -1,8 +1,8 @@
 """Measures the main result, the baselines and the thresholds of a card with the published files.
 
-`zoo/<name>/evidence.py` contains `evidence(trained) -> Evidence`. The function `evidence` is called
-when a model is published, by `python -m zoo.measure`, and by the test that compares a card with the
-model's files.
+`evidence.py` in the folder of a model contains `evidence(trained) -> Evidence`. The function
+`evidence` is called when a model is published, by `python -m zoo.measure`, and by the test that
+compares a card with the model's files.
 """
 
 import collections.abc
@@ -19,6 +19,7 @@ from keras_dml.training.answers import Answers
 from keras_dml.training.own import cross_validation
 
 ZOO = pathlib.Path(__file__).resolve().parent
+PAPERS = ZOO / "papers"  # models that show a method of a paper, but are not part of the zoo
 FOLDS, CONTROLS = "folds", "controls"
 CARRIED = (
     "The thresholds are measured with the models of the cross-validation. These models measure "
@@ -154,22 +155,44 @@ def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Mode
         training.without_optimizer(model).save(place / f"{name}.keras")
 
 
+def folder(name: str) -> pathlib.Path:
+    """Returns the folder of a model and its recipe, in `zoo` or in `zoo/papers`."""
+    of_paper = PAPERS / name
+    return of_paper if of_paper.is_dir() else ZOO / name
+
+
+def module(name: str) -> str:
+    """Returns the name of the package of a recipe, such as `zoo.gait_lda`."""
+    return ".".join(folder(name).relative_to(ZOO.parent).parts)
+
+
+def card(name: str) -> dict:
+    """Reads the card of a model in `zoo` or in `zoo/papers`.
+
+    Raises:
+        ValueError: If the model does not exist, see `keras_dml.zoo.card`.
+    """
+    place = folder(name)
+    return zoo.card(place if place.is_dir() else name)
+
+
 def published(name: str) -> Trained:
     """Loads the published model, the models of its folds and its controls."""
+    place = folder(name)
     folds, controls = (
-        {path.stem: zoo.load(path) for path in sorted((ZOO / name / kind).glob("*.keras"))}
+        {path.stem: zoo.load(path) for path in sorted((place / kind).glob("*.keras"))}
         for kind in (FOLDS, CONTROLS)
     )
-    return Trained(zoo.load(name), folds.values(), controls)
+    return Trained(zoo.load(place), folds.values(), controls)
 
 
 def find(name: str) -> collections.abc.Callable[[Trained], Evidence] | None:
     """Returns the function `evidence` of a model, or None if the model's folder contains no
     `evidence.py`.
     """
-    if not (ZOO / name / "evidence.py").exists():
+    if not (folder(name) / "evidence.py").exists():
         return None
-    return importlib.import_module(f"zoo.{name}.evidence").evidence
+    return importlib.import_module(f"{module(name)}.evidence").evidence
 
 
 @functools.cache

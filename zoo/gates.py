@@ -1,6 +1,6 @@
 """Adds the quality gate to the cards of published models of sequences and audio.
 
-The model files do not change. Run `python -m zoo.gates gait_lda vowels_qp_wl` from the checkout.
+The model files do not change. Run `python -m zoo.gates gait_lda gait_qp_wl` from the checkout.
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from keras_dml import quality, training, zoo
+from keras_dml import quality, training
 from keras_dml.training.own import task
 from zoo import evidence
 
@@ -23,10 +23,10 @@ def main(names: Names):
     of published models.
     """
     for name in names:
-        recordings = importlib.import_module(f"zoo.{name}.train").known_recordings()
-        gate = describe(zoo.card(evidence.ZOO / name)["input"], recordings)
+        recordings = importlib.import_module(f"{evidence.module(name)}.train").known_recordings()
+        gate = describe(evidence.card(name)["input"], recordings)
         if gate is not None:
-            training.update(evidence.ZOO / name, **{quality.CARD_KEY: gate})
+            training.update(evidence.folder(name), **{quality.CARD_KEY: gate})
         print(f"{name}: {gate}")
 
 

@@ -1,7 +1,7 @@
 """Measures published models again and rewrites their cards and pages. The model files do not
 change.
 
-Run `python -m zoo.measure vowels_qp_wl gait_qp_wl` from the checkout.
+Run `python -m zoo.measure gait_lda gait_qp_wl` from the checkout.
 """
 
 from typing import Annotated
@@ -21,7 +21,7 @@ def main(names: Names):
     """
     for name in names:
         card = evidence.of_published(name).card(recipe.about_model(name))
-        training.update(evidence.ZOO / name, **card)
+        training.update(evidence.folder(name), **card)
         print(f"{name}\n{headline_summary(card['headline'])}")
         for baseline in card["baselines"]:
             print(_line(baseline))

@@ -6,6 +6,7 @@ import sys
 from keras_dml import reports, training
 from keras_dml.training import measure, page
 from keras_dml.zoo import headline
+from zoo import evidence
 
 NAME = "report.html"
 
@@ -39,7 +40,9 @@ def write(run, figures, pooled=None, caption=""):
     sections.append(reports.Section("Figures", text, *page.figure_table(card)))
     versions = training.versions().items()
     facts = {
-        "command": shlex.join(["python", "-m", f"zoo.{run.name}.train", *sys.argv[1:]]),
+        "command": shlex.join(
+            ["python", "-m", f"{evidence.module(run.name)}.train", *sys.argv[1:]]
+        ),
         "seed": run.seed,
         "steps": run.steps,
         "training": f"{run.minutes:.1f} minutes",

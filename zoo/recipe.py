@@ -106,9 +106,9 @@ class Run:
     ):
         """Publishes a trained model with the input contract that its card describes.
 
-        The main result, the baselines and the thresholds are computed by `zoo/<name>/evidence.py`
-        if this file exists and `baselines` is None. If not, they are computed from the
-        `Measurement`.
+        The main result, the baselines and the thresholds are computed by `evidence.py` in the
+        folder of the recipe if this file exists and `baselines` is None. If not, they are computed
+        from the `Measurement`.
 
         Args:
             model: The model.
@@ -153,7 +153,7 @@ class Run:
         figures = getattr(measured, "figures", measured)
         options = {"seed": self.seed, **self.options, "steps": self.steps}
         words = " ".join(f"--{name} {value}" for name, value in options.items())
-        command = f"python -m zoo.{self.name}.train {words} --publish"
+        command = f"python -m {evidence.module(self.name)}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
         card = training.build_card(about, figures=figures, recipe=record, **card)
         gate = None if recordings is None else gates.describe(card["input"], recordings)
@@ -164,9 +164,8 @@ class Run:
 
 
 def about_model(name):
-    """Reads the static part of a model's card, `zoo/<name>/about.json`."""
-    path = pathlib.Path(__file__).parent / name / "about.json"
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Reads the static part of a model's card, `about.json` in the folder of the recipe."""
+    return json.loads((evidence.folder(name) / "about.json").read_text(encoding="utf-8"))
 
 
 def with_contract(model, described, recordings=None):

@@ -134,7 +134,7 @@ def main(names: Names = None):
     for name in names or MODELS:
         measured = of_published(name)
         rows = [{**row, "window": measured.window} for row in measured.rows]
-        training.update(evidence.ZOO / name, stream_thresholds=rows)
+        training.update(evidence.folder(name), stream_thresholds=rows)
         print(f"{name}, {measured.window} steps")
         print("\n".join(comparison(measured)), flush=True)
 

@@ -1,5 +1,5 @@
-"""Reads the models' cards and writes the tables of models on the project's page and on the zoo's
-page.
+"""Reads the models' cards and writes the tables of models on the pages of the project, the zoo and
+the papers.
 
 Run `python -m zoo.tables` after a model is published.
 """
@@ -14,9 +14,11 @@ from keras_dml._files import write_text
 from keras_dml.training import pooled
 from keras_dml.training.page import markdown_table
 from keras_dml.zoo import catalog, headline
+from zoo import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
+PAGE, ZOO_PAGE = ROOT / "README.md", evidence.ZOO / "README.md"
+PAPERS_PAGE = evidence.PAPERS / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
 LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
 # The figure that each model had on its last card without a main result. The figures follow the
@@ -198,7 +200,12 @@ def _best(card, kind, metric):
     return text if headline.gain(best)[1] > 0 else f"**{text}**"
 
 
-TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
+# For each page, the folder of the models and the functions that make the tables.
+TABLES = {
+    PAGE: (evidence.ZOO, of_people, of_images),
+    ZOO_PAGE: (evidence.ZOO, of_all, of_unbeaten),
+    PAPERS_PAGE: (evidence.PAPERS, of_all),
+}
 
 
 def rewrite(page):
@@ -209,8 +216,9 @@ def rewrite(page):
         page: Path of the page, a key of `TABLES`.
     """
     text = page.read_text(encoding="utf-8")
-    cards = [zoo.card(name) for name in zoo.list_models()]
-    for make in TABLES[page]:
+    models, *tables = TABLES[page]
+    cards = [zoo.card(path.parent) for path in sorted(models.glob("*/card.json"))]
+    for make in tables:
         table = make(cards)
         start = text.index(table.partition("\n")[0])
         end = text.index("\n\n", start)
@@ -219,7 +227,7 @@ def rewrite(page):
 
 
 def main():
-    """Writes the tables of models on the project's page and on the zoo's page."""
+    """Writes the tables of models on the pages of the project, the zoo and the papers."""
     for page in TABLES:
         write_text(page, rewrite(page))
 

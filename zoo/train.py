@@ -17,6 +17,7 @@ import typer
 
 from keras_dml import zoo
 from keras_dml.training import write_json
+from zoo import evidence
 
 DONE = "trained.json"  # in the folder of a run that has ended well
 
@@ -58,7 +59,7 @@ def main(
     if bool(names) == every:
         raise typer.BadParameter("Give either the names of models to train or --all.")
     try:
-        cards = {name: zoo.card(name) for name in names or zoo.list_models()}
+        cards = {name: evidence.card(name) for name in names or zoo.list_models()}
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     minutes = {name: card["recipe"]["minutes"] for name, card in cards.items()}

@@ -68,7 +68,7 @@ decision to center and scale, and their error rates may be too low.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
-python -m zoo.voice_xvector_sim.train --table
+python -m zoo.papers.voice_xvector_sim.train --table
 python -m zoo.voice_logcov_lda.table
 python -m tests.bench.speakers --resemblyzer PYTHON --table
 python -m zoo.voice_table

@@ -54,8 +54,9 @@ def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanatio
     are therefore not the moments that change the score of a true claim most.
 
     Explanations by moments are less exact if each activation of the network depends on a long part
-    of the recording. In `vowels_qp_wl`, for example, each activation depends on a whole vowel. We
-    tested `vowels_qp_wl` by cutting out either the moment with the largest part or another span of
+    of the recording. In the model
+    `zoo/papers/vowels_qp_wl`, for example, each activation depends on a whole vowel. We tested this
+    model by cutting out either the moment with the largest part or another span of
     equal length. In nine recordings of false claims, cutting out the moment with the largest part
     lowered the distance more than cutting out 58 % of the other spans. In nine recordings of true
     claims, cutting out the moment with the largest part had a larger effect than cutting out 62 %
@@ -77,8 +78,8 @@ def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanatio
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> a, b = rng.normal(scale=0.1, size=(2, 20, 12))
-        >>> explanation = explain("vowels_qp_wl", a, b)
+        >>> a, b = rng.normal(size=(2, 100, 6)) * [0.5, 0.4, 0.4, 60, 170, 80]
+        >>> explanation = explain("gait_qp_wl", a, b)
         >>> parts = explanation.parts
         >>> parts.shape, bool(np.isclose(parts.sum(), explanation.distance))
         ((64, 17), True)

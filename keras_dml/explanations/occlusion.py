@@ -56,9 +56,9 @@ def explain_by_occlusion(
 
     The function replaces each moment or region by the mean of the recording. We compared the mean
     with other replacements for the models `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and
-    `vowels_qp_wl`. Each model was tested on 16 to 24 pairs of real recordings. The test replaced
-    each span by the mean, and selected the span that changed the distance most. The test then
-    removed the selected span in other ways: by zeros, interpolation, cutting, or steps from
+    `zoo/papers/vowels_qp_wl`. Each model was tested on 16 to 24 pairs of real recordings. The test
+    replaced each span by the mean, and selected the span that changed the distance most. The test
+    then removed the selected span in other ways: by zeros, interpolation, cutting, or steps from
     elsewhere in the recording. On average, the removal of the selected span changed the
     distance more than the removal of any of 65 to 88 % of the other spans did. We also let the test
     select the span by interpolation instead of the mean (then 56 to 64 %), and by cutting the span

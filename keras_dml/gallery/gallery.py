@@ -129,15 +129,19 @@ class Gallery:
     Example:
         >>> import tempfile
         >>> rng = np.random.default_rng(0)
-        >>> def utterances(offset):
-        ...     return [rng.normal(offset, 0.1, (20, 12)) for _ in range(8)]
+        >>> scale, time = [0.5, 0.4, 0.4, 60, 170, 80], np.arange(200)[:, None]
+        >>> def walks(pace):
+        ...     return [
+        ...         scale * (np.sin(pace * time + np.arange(6)) + rng.normal(0, 0.1, (200, 6)))
+        ...         for _ in range(8)
+        ...     ]
         >>> folder = tempfile.TemporaryDirectory()
-        >>> gallery = Gallery(f"{folder.name}/family.db", model="vowels_qp_wl")
-        >>> gallery.enroll("alice", utterances(0.0)).enrolled
+        >>> gallery = Gallery(f"{folder.name}/family.db", model="gait_lda")
+        >>> gallery.enroll("alice", walks(0.05)).enrolled
         8
-        >>> gallery.enroll("bob", utterances(1.0)).enrolled
+        >>> gallery.enroll("bob", walks(0.1)).enrolled
         8
-        >>> gallery.identify(utterances(1.0), threshold=100.0).person
+        >>> gallery.identify(walks(0.1), threshold=-0.9).person
         'bob'
         >>> gallery.close(), folder.cleanup()
         (None, None)

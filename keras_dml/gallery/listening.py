@@ -105,18 +105,20 @@ class Listening:
     Example:
         >>> import tempfile
         >>> rng = np.random.default_rng(0)
-        >>> def utterance(offset, steps=40):
-        ...     return rng.normal(offset, 0.1, (steps, 12))
+        >>> scale = [0.5, 0.4, 0.4, 60, 170, 80]
+        >>> def walk(pace, steps=400):
+        ...     signal = np.sin(pace * np.arange(steps)[:, None] + np.arange(6))
+        ...     return scale * (signal + rng.normal(0, 0.02, (steps, 6)))
         >>> folder = tempfile.TemporaryDirectory()
-        >>> gallery = keras_dml.Gallery(f"{folder.name}/family.db", model="vowels_qp_wl")
-        >>> gallery.enroll("alice", [utterance(0.0), utterance(0.0)]).enrolled
+        >>> gallery = keras_dml.Gallery(f"{folder.name}/family.db", model="gait_qp_wl")
+        >>> gallery.enroll("alice", [walk(0.21), walk(0.21)]).enrolled
         2
         >>> volunteers = [name for name in range(1, 21) for _ in range(2)]
         >>> boundary = gallery.calibrate_listening(
-        ...     [utterance(name / 5) for name in volunteers], volunteers, far=0.1, window=20
+        ...     [walk(name / 20) for name in volunteers], volunteers, far=0.1, window=200
         ... )
         >>> listening = gallery.listen("alice")
-        >>> listening.add(utterance(0.0, 15)).answer, listening.add(utterance(0.0, 15)).answer
+        >>> listening.add(walk(0.21, 150)).answer, listening.add(walk(0.21, 150)).answer
         ('undecided', 'accepted')
         >>> gallery.close(), folder.cleanup()
         (None, None)

@@ -97,8 +97,9 @@ def _usage(card):
 
 
 def _name_or_path(card):
-    """Returns the name of a model of the zoo, or the path of a model that users trained."""
-    return f"./{card['name']}" if card.get("is_own") else card["name"]
+    """Returns the name of a model of the zoo, or the path of another model."""
+    own = f"./{card['name']}" if card.get("is_own") else card["name"]
+    return card.get("folder", own)
 
 
 def _encoder_usage(card):

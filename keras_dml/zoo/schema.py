@@ -268,6 +268,7 @@ CARD: dict[str, Any] = {
     "quality?": QUALITY,
     "edge?": EDGE,
     "is_own?": boolean,
+    "folder?": text,  # path in the repository of a model that is not part of the zoo
     "recipe": {
         "command": text,
         "seed": whole,

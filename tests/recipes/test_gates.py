@@ -86,7 +86,7 @@ def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, 
 
 def gate_of_training(name):
     """Computes the gate of a model from the recordings used in training."""
-    known = importlib.import_module(f"zoo.{name}.train").known_recordings()
+    known = importlib.import_module(f"{evidence.module(name)}.train").known_recordings()
     return gates.describe(zoo.card(name)["input"], known)
 
 

@@ -41,7 +41,7 @@ def test_all_models_are_trained_by_the_commands_on_their_cards(commands, tmp_pat
     assert sorted(trained(commands)) == sorted(zoo.list_models())
     minutes = [zoo.card(name)["recipe"]["minutes"] for name in trained(commands)]
     assert minutes == sorted(minutes)
-    (vowels,) = (words for words in commands if words[2] == "zoo.vowels_qp_wl.train")
+    (vowels,) = (words for words in commands if words[2] == "zoo.papers.vowels_qp_wl.train")
     said = zoo.card("vowels_qp_wl")["recipe"]["command"].split()
     assert [word for word in said[1:] if word != "--publish"] == vowels[1 : len(said) - 1]
     assert "--publish" not in vowels and "--resume" not in vowels

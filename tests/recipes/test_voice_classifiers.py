@@ -10,9 +10,9 @@ from keras_dml import models
 from keras_dml._backend import keras
 from keras_dml.training import People
 from zoo import recipe, voice_classifiers, voices
+from zoo.papers.voice_xvector_sim import train as xvector
 from zoo.voice_ge2e_sim import encoder
 from zoo.voice_ge2e_sim import train as ge2e
-from zoo.voice_xvector_sim import train as xvector
 
 CALLERS = ["F1298697715", "M1298636292", "F1299841470", "M1298638087"]
 ACTORS = ["01", "02", "03", "04", "05", "06"]

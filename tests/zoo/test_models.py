@@ -1,22 +1,23 @@
 """Tests the card, the file, the page and the golden embedding of every model in the repository."""
 
-import pathlib
 import re
 
 import pytest
 
 from keras_dml import inference, inputs, zoo
 from keras_dml.training import figure_files, page
-from zoo import recipe, tables
+from zoo import evidence, recipe, tables
 
-ROOT = pathlib.Path(__file__).parents[2] / "zoo"
 NAMES = zoo.list_models()
 
 
 def test_every_card_has_its_recipe_and_its_evidence():
-    files = ("card.json", "train.py", "evidence.py")
-    cards, *others = ({path.parent.name for path in ROOT.glob(f"*/{file}")} for file in files)
-    assert cards == set(NAMES) and all(cards <= found for found in others)
+    folders = {evidence.folder(name) for name in NAMES}
+    for parent in (evidence.ZOO, evidence.PAPERS):
+        cards = {path.parent for path in parent.glob("*/card.json")}
+        assert cards and cards == {folder for folder in folders if folder.parent == parent}
+    for folder in folders:
+        assert (folder / "train.py").is_file() and (folder / "evidence.py").is_file(), folder
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,8 +38,8 @@ def test_a_model_is_what_its_card_says(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_written_from_its_card(name):
-    assert (ROOT / name / "README.md").read_text() == page.render(
-        zoo.card(name), figure_files(ROOT / name)
+    assert (evidence.folder(name) / "README.md").read_text() == page.render(
+        zoo.card(name), figure_files(evidence.folder(name))
     )
 
 
@@ -51,7 +52,7 @@ def test_a_name_says_paper_data_and_licence(name):
     else:
         assert all("carried" in row for row in rows), "people whom the file has seen show no rate"
     assert "licen" in card["data"]["licence"].lower() or "CC" in card["data"]["licence"]
-    assert f"zoo.{name}.train" in card["recipe"]["command"]
+    assert f"{evidence.module(name)}.train" in card["recipe"]["command"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,18 +115,21 @@ def test_a_card_that_says_something_else_is_found():
 def test_a_page_has_the_figures_of_the_cards(page):
     text = page.read_text(encoding="utf-8")
     assert tables.rewrite(page) == text
-    assert all(f"[`{name}`]" in text for name in NAMES)
+    models, *_ = tables.TABLES[page]
+    names = [path.parent.name for path in models.glob("*/card.json")]
+    assert names and all(f"[`{name}`]" in text for name in names)
 
 
 def test_the_hours_of_the_whole_zoo_are_those_of_its_cards():
-    hours = sum(zoo.card(name)["recipe"]["minutes"] for name in NAMES) / 60
+    cards = [zoo.card(path.parent) for path in evidence.ZOO.glob("*/card.json")]
+    hours = sum(card["recipe"]["minutes"] for card in cards) / 60
     assert f"({hours:.1f} hours on two cores" in tables.ZOO_PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_says_that_the_minutes_of_folds_are_not_counted(name):
     folds = zoo.card(name)["data"].get("test_subjects") == []
-    page = (ROOT / name / "README.md").read_text()
+    page = (evidence.folder(name) / "README.md").read_text()
     assert ("does not include the training of the models of the cross-validation" in page) == folds
 
 

@@ -6,7 +6,7 @@ from keras_dml.training import measure, pooled, trials
 from keras_dml.training.discriminants import discriminant_analysis
 from zoo import baselines
 from zoo.evidence import Evidence
-from zoo.vowels_qp_wl import train
+from zoo.papers.vowels_qp_wl import train
 
 
 def evidence(trained):

@@ -2,7 +2,7 @@
 
 The data set Japanese Vowels contains nine speakers. The model is trained on five of the speakers
 and measured on the other four speakers. To list the options, run
-`python -m zoo.vowels_qp_wl.train --help` from the checkout.
+`python -m zoo.papers.vowels_qp_wl.train --help` from the checkout.
 """
 
 import numpy as np

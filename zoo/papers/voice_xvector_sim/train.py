@@ -7,7 +7,7 @@ Monteiro2020, with class, pair and auxiliary terms. The training uses the data s
 and Hyke (telephone) together, with simulated rooms, noise and telephones. Each voice is used at
 five speeds, which count as five voices. The figures are measured on the splits `validation` and
 `test` of both data sets, which are not used in training. To list the options, run
-`python -m zoo.voice_xvector_sim.train --help` from the checkout.
+`python -m zoo.papers.voice_xvector_sim.train --help` from the checkout.
 """
 
 import functools
