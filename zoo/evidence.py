@@ -73,6 +73,8 @@ class Evidence:
             "baselines": self.measured.baselines(self.baselines()),
         }
         card |= self.decisions(about["data"].get("test_subjects") != [])
+        if self.groups:
+            card["groups"] = pooled.by_group(self.measured.trials, self.groups)
         if self.on_device is not None:
             card["device_thresholds"] = self.on_device()
         if self.figures is not None:

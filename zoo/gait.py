@@ -48,8 +48,7 @@ def sensors():
 
     Patients wore one kind of sensor, and most other people wore another kind.
     """
-    records = people.read("ipol_gait/left_foot", "test")
-    return {record["subject"].decode(): record["device"].decode() for record in records}
+    return people.attribute(people.read("ipol_gait/left_foot", "test"), "device")
 
 
 def both_feet():

@@ -18,6 +18,21 @@ def read(name, split=None):
     return reading.records(name, recordings.data_dir(), split=split)
 
 
+def attribute(records, key):
+    """Returns the value of an attribute for each person, such as the sex, from the records of a
+    data set.
+
+    Args:
+        records: Records of a data set.
+        key: Key of a text or a class label.
+    """
+    values = {record["subject"].decode(): record[key] for record in records}
+    return {
+        person: value.decode() if isinstance(value, bytes) else value
+        for person, value in values.items()
+    }
+
+
 def collect(records, session, subject="subject"):
     """Collects the sequences of records and the people who recorded them.
 

@@ -65,7 +65,7 @@ def of_people(cards):
             _figure(card, TAR),
             _best(card, "no network", EER),
             _best(card, "instead", EER),
-            _count(card, "people"),
+            _count(card, "people") + catalog.SITTINGS.get(card["headline"]["repeats"], ""),
             _license(card),
         )
         for card in cards

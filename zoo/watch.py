@@ -1,5 +1,7 @@
 """Reads walks that a watch on the wrist recorded, and measures models on groups of people."""
 
+import itertools
+
 import numpy as np
 
 from keras_dml import evaluation
@@ -39,6 +41,12 @@ def walks(splits=KNOWN + UNSEEN):
                     [acceleration], [record["subject"].decode()], [int(record["run"])]
                 )
     return collected
+
+
+def sexes():
+    """Returns the sex of each person."""
+    splits = people.read("sp_sw_har/uniform50").values()
+    return people.attribute(itertools.chain.from_iterable(splits), "sex")
 
 
 def examples(split):

@@ -62,6 +62,7 @@ def render(card: dict[str, Any], images: Sequence[str] = ()) -> str:
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         thresholds(card),
         exports(card),
+        scrutiny(card),
         f"## Data\n\n{_data(card)}",
         "## Limits\n\n" + "\n".join(f"- {limit}" for limit in card["limits"]),
         f"## Recipe\n\n{_recipe(card)}",
@@ -98,8 +99,8 @@ def _usage(card):
 
 def _name_or_path(card):
     """Returns the name of a model of the zoo, or the path of another model."""
-    own = f"./{card['name']}" if card.get("is_own") else card["name"]
-    return card.get("folder", own)
+    default = f"./{card['name']}" if card.get("is_own") else card["name"]
+    return card.get("folder", default)
 
 
 def _encoder_usage(card):
@@ -315,6 +316,53 @@ def thresholds(card: dict[str, Any]) -> str:
         title = f"## Thresholds of streams, for windows of {streams[0]['window']:,} steps"
         sections.append(f"{_threshold_section(title, streams, card)}\n\n{_STREAMS}")
     return "\n\n".join(sections)
+
+
+def scrutiny(card: dict[str, Any]) -> str:
+    """Returns the section about refused recordings, groups of people and attacks. The text is empty
+    for a card without these entries."""
+    sentences = []
+    if refused := card.get("refused"):
+        count, total = refused["refused"], refused["recordings"]
+        bound = f"at most {100 * 3 / total:.1f} %" if not count else f"{100 * count / total:.1f} %"
+        sentences.append(
+            f"**Refused recordings.** The quality gate refuses {count:,} of {total:,} test "
+            f"recordings ({bound}). The figures do not contain a decision about refused recordings."
+            if count
+            else f"**Refused recordings.** The quality gate refuses none of {total:,} test "
+            f"recordings ({bound}, by the rule of three)."
+        )
+    sentences += map(_groups, card.get("groups", []))
+    if attacks := card.get("attacks"):
+        sentences.append(
+            f"**Attacks.** Measured: {attacks['measured']} Not measured: {attacks['not_measured']}"
+        )
+    return "\n\n".join(["## Refusals, groups and attacks", *sentences]) if sentences else ""
+
+
+def _groups(entry):
+    """Describes the error rates of groups, beginning with the group with the highest FRR."""
+    rows = entry["rows"]
+    accepted = max(rows, key=lambda row: row["far"])
+    table = markdown_table(
+        ("group", "people", "FRR", "FAR within the group", "imposter trials"),
+        [
+            (
+                row["group"],
+                f"{row['people']}",
+                catalog.with_interval(row["frr"], row["frr_ci95"]),
+                catalog.with_interval(row["far"], row["far_ci95"]),
+                f"{row['trials']:,}",
+            )
+            for row in rows
+        ],
+    )
+    return (
+        f"**Groups: {entry['attribute']}.** At the threshold for a FAR of {100 * entry['far']:g} % "
+        f"over all people, the group with the highest FRR is {rows[0]['group']}, and the group "
+        f"with the highest FAR is {accepted['group']}. The FAR is the rate of false claims between "
+        f"two people of the same group.\n\n{table}"
+    )
 
 
 def _threshold_section(title, rows_of_card, card):

@@ -5,6 +5,7 @@ All trials are decided by the same threshold. The 95 % intervals come from resam
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,6 +129,42 @@ def thresholds(
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
 
 
+def by_group(trials: Trials, groups: Mapping[str, Mapping[Any, Any]]) -> list[dict[str, Any]]:
+    """Computes error rates for each group of people, for a card's `groups` (ISO/IEC 19795-10).
+
+    The threshold is the same for all groups. It is set on all trials, for the lowest rate in `FARS`
+    that is at least 1 % and has enough trials.
+
+    Args:
+        trials: Trials of people whose recordings were not used in training.
+        groups: Groups by attribute, see `thresholds`.
+
+    Returns:
+        List of dicts with the keys `attribute`, `far` and `rows`. `far` is the rate for which the
+        threshold is set. `rows` has one dict per group, in which the error rates are sorted from
+        the highest to the lowest FRR. The keys of a row are `group`, `people`, `frr`, `frr_ci95`,
+        `far`, `far_ci95` and `trials`. The FAR is measured on `trials` claims between two people of
+        the same group. Groups with fewer than two people are left out.
+    """
+    imposters = int((~trials.genuine).sum())
+    wanted = min((far for far in FARS if far >= 0.01 and imposters >= np.rint(1 / far)), default=0)
+    if not wanted:
+        return []
+    value = evaluation.threshold_at_far(trials.scores, trials.genuine, wanted).value
+    result = []
+    for attribute, group in groups.items():
+        first, second = (np.array([group[name] for name in side]) for side in trials.people)
+        names = [name for name in np.unique(trials.probes) if group[name] is not None]
+        counts = collections.Counter(group[name] for name in names)
+        rows = []
+        for label in sorted(label for label, count in counts.items() if count > 1):
+            rates = _accept_rates(trials, value, (first == label) & (second == label))
+            rows.append(_group_row(label, counts[label], rates))
+        rows.sort(key=lambda row: -row["frr"])
+        result.append({"attribute": attribute, "far": wanted, "rows": rows})
+    return [entry for entry in result if len(entry["rows"]) > 1]
+
+
 def carried_thresholds(
     trials: Trials, unit: float, offset: float, words: str
 ) -> list[dict[str, Any]]:
@@ -241,6 +278,19 @@ def _tries(trials, value):
             "people": rates.people,
             "pairs": rates.pairs,
         }
+    }
+
+
+def _group_row(group, people, rates):
+    low, high = rates.tar_ci95
+    return {
+        "group": str(group),
+        "people": people,
+        "frr": 1 - rates.tar,
+        "frr_ci95": [1 - high, 1 - low],
+        "far": rates.far,
+        "far_ci95": list(rates.far_ci95),
+        "trials": rates.imposter,
     }
 
 

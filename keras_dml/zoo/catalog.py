@@ -14,6 +14,8 @@ TRIES = ("FAR wanted", "FAR, once", "FAR, best of tries", "TAR, once", "TAR, bes
 ACRONYMS = ("auc", "eer", "tar", "far")
 MAX_DIGITS = 20  # largest number of digits of an integer. Numbers of bytes have fewer digits.
 LESS = " less "  # in the `head` of a figure, marks a difference between the figures of two heads
+# Words that say how far apart in time the recordings of a person are, by `repeats` of a headline.
+SITTINGS = {"blocks": ", one sitting", "days": ", several days", "sessions": ", several sessions"}
 SHOTS = {"ways": "way", "shots": "shot"}
 # Metrics whose names begin with these prefixes are printed in percent.
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
@@ -166,6 +168,7 @@ def _headline_in_words(headline):
         if "images" in headline
         else (f"{headline['probes']:,} probes of {headline['people']} people")
     )
+    count += SITTINGS.get(headline.get("repeats"), "")
     figure = with_interval(row["value"], row["ci95"])
     return f"{metric_in_words(row['metric'])} {figure} ({count})"
 

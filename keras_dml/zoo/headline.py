@@ -10,7 +10,7 @@ from keras_dml.zoo import catalog
 
 _REPEATS = {
     "blocks": (
-        "All recordings of a person are from one session, and recordings from other days were not "
+        "All recordings of a person are from one sitting, and recordings from other days were not "
         "measured."
     ),
     "days": "The recordings of a person are from different days.",

@@ -213,6 +213,27 @@ THRESHOLD: dict[str, Any] = {
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
     "best_of_tries?": BEST_OF_TRIES,
 }
+# Error rates by group of people (ISO/IEC 19795-10). The threshold is for the false accept rate
+# `far` over all people. Groups are sorted from the highest to the lowest false reject rate.
+GROUPS: dict[str, Any] = {
+    "attribute": text,
+    "far": number,
+    "rows": [
+        {
+            "group": text,
+            "people": whole,
+            "frr": number,
+            "frr_ci95": interval,
+            "far": number,
+            "far_ci95": interval,
+            "trials": whole,
+        }
+    ],
+}
+# Number of test recordings that the quality gate refuses, and number of all test recordings.
+REFUSED = {"refused": whole, "recordings": whole}
+# Attacks that were measured, and attacks that were not measured.
+ATTACKS = {"measured": text, "not_measured": text}
 # Distances of false claims by people who are not in the training data, in units of the published
 # model's distance.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
@@ -257,6 +278,9 @@ CARD: dict[str, Any] = {
     "figures_are?": text,
     "thresholds": [THRESHOLD],
     "imposters?": IMPOSTERS,
+    "groups?": [GROUPS],
+    "refused?": REFUSED,
+    "attacks?": ATTACKS,
     "device_thresholds?": [DEVICE_THRESHOLD],
     "stream_thresholds?": [STREAM_THRESHOLD],
     "exports": [

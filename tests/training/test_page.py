@@ -122,3 +122,24 @@ def test_sessions_of_one_day_are_named_blocks():
     assert "| block verification |" in page.figures({**CARD, "figures": [row]})
     table = page.figures({**CARD, "headline": days, "figures": [row]})
     assert "| session verification |" in table
+
+
+def test_the_section_on_refusals_has_the_counts_the_worst_groups_and_the_attacks():
+    assert page.scrutiny(CARD) == ""
+    rates = {"frr_ci95": [0.0, 0.3], "far_ci95": [0.0, 0.1], "trials": 600}
+    rows = [
+        {"group": "patients", "people": 9, "frr": 0.25, "far": 0.01, **rates},
+        {"group": "others", "people": 8, "frr": 0.125, "far": 0.05, **rates},
+    ]
+    entries = {
+        "refused": {"refused": 3, "recordings": 200},
+        "groups": [{"attribute": "health", "far": 0.01, "rows": rows}],
+        "attacks": {"measured": "Casual claims.", "not_measured": "Imitation."},
+    }
+    section = page.scrutiny(CARD | entries)
+    assert "3 of 200 test recordings (1.5 %)" in section
+    assert "highest FRR is patients" in section and "highest FAR is others" in section
+    assert "| patients | 9 | 25.0 % [0.0 to 30.0] | 1.0 % [0.0 to 10.0] | 600 |" in section
+    assert section.endswith("Measured: Casual claims. Not measured: Imitation.")
+    nothing = page.scrutiny(CARD | {"refused": {"refused": 0, "recordings": 300}})
+    assert "none of 300 test recordings (at most 1.0 %" in nothing

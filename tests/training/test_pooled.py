@@ -129,6 +129,31 @@ def test_people_of_no_group_are_left_out(claims):
     assert row["within"][0]["trials"] == 12 * 5
 
 
+def test_groups_have_the_rates_of_their_own_people_at_one_threshold(claims):
+    sides = dict(zip("abcdefghijkl", 5 * ["left"] + 6 * ["right"] + [None], strict=True))
+    (entry,) = pooled.by_group(claims, {"people with the same side": sides})
+    assert entry["attribute"] == "people with the same side" and entry["far"] == 0.01
+    threshold = pooled.thresholds(claims)[2]["value"]
+    accepted = claims.scores <= threshold
+    side = np.array([[sides[name] for name in names] for names in claims.people])
+    for row in entry["rows"]:
+        inside = (side == row["group"]).all(axis=0)
+        assert row["people"] == {"left": 5, "right": 6}[row["group"]]
+        assert row["frr"] == pytest.approx(1 - accepted[inside & claims.genuine].mean())
+        assert row["far"] == pytest.approx(accepted[inside & ~claims.genuine].mean())
+        assert row["trials"] == np.count_nonzero(inside & ~claims.genuine)
+        assert row["frr_ci95"][0] <= row["frr"] <= row["frr_ci95"][1]
+    first, second = entry["rows"]
+    assert first["frr"] >= second["frr"]
+
+
+def test_a_single_group_and_groups_of_one_person_are_left_out(claims):
+    names = list("abcdefghijkl")
+    assert pooled.by_group(claims, {"one": dict.fromkeys(names, "all")}) == []
+    lonely = dict(zip(names, ["alone"] + 11 * ["together"], strict=True))
+    assert pooled.by_group(claims, {"lonely": lonely}) == []
+
+
 def test_probes_with_more_claims_than_others_are_told(claims):
     assert "gallery_most" not in pooled.headline(claims)
     fewer = trials.Trials(claims.scores[1:], *(getattr(claims, name)[1:] for name in NAMES))

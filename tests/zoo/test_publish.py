@@ -236,7 +236,7 @@ def test_tables_of_models_have_headline_and_the_best_of_each_kind_of_baseline(ca
     columns, _, row = tables.of_people([card, images_card]).splitlines()
     assert row == (
         "| [`tiny`](zoo/tiny/README.md) | 4.3 % [2.1 to 6.0] | – | "
-        "**mean step: 4.0 % [2.0 to 5.0]** | – | 36 | none stated |"
+        "**mean step: 4.0 % [2.0 to 5.0]** | – | 36, one sitting | none stated |"
     )
     columns, _, row = tables.of_images([card, images_card]).splitlines()
     assert row == (

@@ -19,6 +19,7 @@ def evidence(trained):
     return Evidence(
         measured,
         functools.partial(_others, walkers, groups),
+        {"people of the same sex": watch.sexes()},
         unit=lambda: unit_of(trained.whole, training),
         figures=cross.rows,
     )
