@@ -21,6 +21,7 @@ import numpy as np
 from tests.bench import memory, smoke, timing
 from tests.tfds_builders.gaze import coord_file, event_file, gazebase_file
 from tests.tfds_builders.inertial import har_files, record_header, run_file, trial_file, walk_file
+from tests.tfds_builders.keystrokes import participant_file
 from tests.tfds_builders.samples import gait_csv, smni_trial
 from tfds_builders.common.archive import open_source
 from tfds_builders.common.repeats import Repeats
@@ -32,6 +33,7 @@ from tfds_builders.parsers import (
     gaitauth,
     gazebase,
     har,
+    keystrokes,
     motionsense,
     smni,
     sp_sw_har,
@@ -87,6 +89,7 @@ def show_rates(samples, repeats):
         gait: gait_csv(rows=samples),
         gaitauth: walk_file(samples=samples),
         har: windows * (samples // 128 + 1),
+        keystrokes: participant_file(sentences=range(samples // 50), words=9),
         motionsense: trial_file(samples=samples),
         sp_sw_har: run_file(samples=samples),
     }

@@ -8,9 +8,11 @@ NOON = 1471953600000  # 2016-08-23 12:00:00 UTC in ms
 WORDS = ("Where", "is", "the", "red", "bike", "of", "my", "old", "aunt", "today?", "No!", "Yes.")
 
 
-def sentence(number):
-    """Returns a sentence of four words. The first 20,000 numbers give different sentences."""
-    return " ".join(WORDS[number // 12**place % 12] for place in range(4))
+def sentence(number, words=3):
+    """Returns a sentence of some words. The numbers below 12 to the power of `words` give different
+    sentences.
+    """
+    return " ".join(WORDS[(number // 12**place + 4 * place) % 12] for place in range(words))
 
 
 def row(press, release, *, letter="e", code=69, key=7, **cells):
@@ -39,12 +41,12 @@ def rows_of(text, start_ms, draw, **cells):
     ]
 
 
-def participant_file(participant=1002, sentences=range(4)):
+def participant_file(participant=1002, sentences=range(4), words=3):
     """Returns the file of a participant who types one sentence a minute."""
     draw = np.random.default_rng(participant)
     rows = []
     for place, number in enumerate(sentences):
-        text = sentence(number)
+        text = sentence(number, words)
         cells = {"PARTICIPANT_ID": participant, "TEST_SECTION_ID": 100 * participant + place}
         cells |= {"SENTENCE": text, "USER_INPUT": text}
         rows += rows_of(text, NOON + 60_000 * place, draw, **cells)

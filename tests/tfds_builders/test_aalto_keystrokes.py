@@ -115,7 +115,7 @@ def test_a_sentence_may_precede_the_previous_sentence_of_the_file():
         (changed(1, LETTER="\t"), 3),
         (changed(1, USER_INPUT="No"), 3),
         (changed(2, USER_INPUT="No"), 4),
-        (changed(1, TEST_SECTION_ID=4), 3),
+        (changed(1, TEST_SECTION_ID=4), 4),  # the sentence goes on after another sentence
         (changed(0, TEST_SECTION_ID="x"), 2),
         (changed(1, PARTICIPANT_ID=1003), 3),
         (changed(2, PARTICIPANT_ID=1003, TEST_SECTION_ID=5), 4),
