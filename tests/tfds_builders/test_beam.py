@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import tfds_builders
 from tests.tfds_builders import gaze, inertial, media, samples
+from tests.tfds_builders.keystrokes import keystroke_files
 from tfds_builders import reading
 from tfds_builders.build import app
 from tfds_builders.common.errors import ArchiveError, FormatError, PipelineError
@@ -37,6 +38,7 @@ REPEATED = GAZEBASE | {
     VISIT: samples.zipped(dict.fromkeys(gaze.gazebase_recordings("001"), gaze.gazebase_file()))
 }
 VOXCELEB = media.voice_files() | {"voxceleb_verification/veri_test.txt": media.trial_list()}
+KEYSTROKES = {"Keystrokes.zip": samples.zipped(keystroke_files(people=range(1, 21)))}
 IN_THIS_PROCESS = "runner=FnApiRunner"  # DirectRunner would download Prism
 
 
@@ -69,6 +71,8 @@ def run(*arguments):
         ("gazebase_gaze/all1000", REPEATED, IN_THIS_PROCESS),
         ("voxceleb_verification/vox1", VOXCELEB, IN_THIS_PROCESS),
         ("voxceleb_verification/trials_o", VOXCELEB, IN_THIS_PROCESS),
+        ("aalto_keystrokes/sentences", KEYSTROKES, IN_THIS_PROCESS),
+        ("aalto_keystrokes/new_sentences", KEYSTROKES, IN_THIS_PROCESS),
         pytest.param("gazebase_gaze/all100", REPEATED, "", marks=pytest.mark.slow, id="processes"),
     ],
 )
@@ -252,14 +256,14 @@ def test_the_large_data_sets_are_those_that_can():
     can = [
         name for name in tfds_builders.list_builders() if tfds_builders.builder_cls(name).ON_BEAM
     ]
-    assert can == ["gazebase_gaze", "ltmm_gait", "voxceleb_verification"]
+    assert can == ["aalto_keystrokes", "gazebase_gaze", "ltmm_gait", "voxceleb_verification"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("ipol_gait", "--beam"), "--beam does not support ipol_gait. It supports only "
-         "gazebase_gaze, ltmm_gait, voxceleb_verification. Leave --beam out."),
+         "aalto_keystrokes, gazebase_gaze, ltmm_gait, voxceleb_verification. Leave --beam out."),
         (("ltmm_gait", "--beam-options", "runner=FlinkRunner"), "--beam-options needs --beam"),
     ],
 )  # fmt: skip

@@ -25,6 +25,7 @@ from tfds_builders.build import app
 
 pytestmark = pytest.mark.usefixtures("quiet")
 KINDS = {
+    "aalto_keystrokes/new_sentences": "sequence",
     "gaitauth_walks/uniform50": "sequence",
     "gazecom_gaze": "sequence",
     "afew_spd": "matrix",

@@ -14,10 +14,10 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "afew_spd", "deap_eeg", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazebase_gaze",
-    "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait",
-    "mini_imagenet_ravi", "motionsense_inertial", "pacs_images", "ravdess_speech", "sp_sw_har",
-    "uci_eeg", "uci_har_inertial", "voxceleb_verification",
+    "aalto_keystrokes", "afew_spd", "deap_eeg", "diem_gaze", "findwho_gaze", "gaitauth_walks",
+    "gazebase_gaze", "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait",
+    "japanese_vowels_lpc", "ltmm_gait", "mini_imagenet_ravi", "motionsense_inertial", "pacs_images",
+    "ravdess_speech", "sp_sw_har", "uci_eeg", "uci_har_inertial", "voxceleb_verification",
 ]  # fmt: skip
 
 
@@ -94,6 +94,7 @@ def test_registering_twice_adds_no_second_provider():
         ("findwho", "'findwho_gaze'"),
         ("pacs", "'pacs_images'"),
         ("afew", "'afew_spd'"),
+        ("aalto", "'aalto_keystrokes'"),
         ("miniimagenet", "'mini_imagenet_ravi'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
         ("voxceleb", "'voxceleb_verification'"),

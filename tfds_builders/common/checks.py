@@ -24,6 +24,14 @@ class Release:
 
 
 RELEASES: dict[str, tuple[Release, ...]] = {
+    "aalto_keystrokes": (
+        Release(
+            11_264_468,
+            "ba53f25ce507e527c33dc480a73ada0e8422b6dbaea170617c73e93fd276d2ac",
+            "1,829 of 168,000 people",
+            "aalto_keystrokes_subset.tar.xz",
+        ),
+    ),
     "afew_spd": (),
     "gaitauth_walks": (
         Release(
