@@ -1,5 +1,7 @@
 """Formats counts, and confidence intervals of rates, for commands and reports."""
 
+import math
+
 
 def counted(count: int, word: str, plural: str | None = None) -> str:
     """Formats a count with its noun, for example as `1 channel` or `6 channels`.
@@ -22,6 +24,12 @@ def interval(bounds):
     """
     low, high = bounds
     return f"{_number(0 if low < high / 1000 else low)} to {_number(high)} %"
+
+
+def percent_rounded_up(rate):
+    """Formats a rate in percent with two significant digits, rounded up."""
+    digits = 1 - math.floor(math.log10(100 * rate))
+    return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"
 
 
 def _number(fraction):

@@ -1,24 +1,69 @@
-"""Implements the command `keras-dml thresholds GALLERY`, which lists thresholds of a gallery."""
+"""Implements the command `keras-dml thresholds GALLERY|FILE`, which lists thresholds of a gallery,
+or computes thresholds from the scores or embeddings of any recognition system."""
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
-from keras_dml.cli import _options
+import typer
+
+from keras_dml.cli import _completion, _options, _score_tables
 
 
 def run(
-    gallery: _options.Gallery,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="GALLERY|FILE",
+            help="A gallery (file, or URL of a PostgreSQL database), or a file of scores or "
+            "embeddings (csv, Parquet or npz).",
+            show_default=False,
+            autocompletion=_completion.complete_paths,
+        ),
+    ],
+    scores: _score_tables.ScoreOptions = _score_tables.ScoreOptions(),
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """List the calibrated thresholds of a gallery, including the thresholds of `keras-dml listen`.
+    """List the thresholds of a gallery, or compute thresholds for the scores of any system.
 
-    The command needs no model. Without --far, decisions use the threshold for the smallest rate.
+    GALLERY: the command lists the calibrated thresholds, including the thresholds of `keras-dml
+    listen`. Without --far, decisions of the gallery use the threshold for the smallest rate. Only
+    --key, --keys and --json apply.
 
-    Exit status: 0 if the thresholds are listed, 2 if not.
+    FILE (.csv, .parquet, .npz): the command computes thresholds for false accept rates, with
+    intervals over people. The file comes from any recognition system, such as a network for faces
+    or voices. Each row is a trial with the columns person_a, person_b, score and, if there are
+    groups of people, group. With --distance, each row is an embedding with the columns person and,
+    if there are groups, group. The command also prints how many people a rate needs if the people
+    in the file are too few.
+
+    The command needs no model.
+
+    Exit status: 0 if the thresholds are printed, 2 if not.
 
     Example: keras-dml thresholds family.db
+
+    Example: keras-dml thresholds trials.csv --check 0.25 --report thresholds.html
+
+    Example: keras-dml thresholds voices.npz --distance cosine --far 0.01
     """
+    if _score_tables.is_score_file(source):
+        if access.key is not None or access.keys is not None:
+            raise typer.BadParameter(
+                f"--key and --keys are for galleries, and {source} is a file of scores or "
+                "embeddings."
+            )
+        _score_tables.print_report(source, scores, as_json=as_json)
+        return
+    if options := scores.changed():
+        raise typer.BadParameter(
+            f"{options[0]} is for files of scores or embeddings, which end in "
+            f"{', '.join(_score_tables.SUFFIXES)}. {source} is read as a gallery."
+        )
+    _list_gallery(source, access, as_json=as_json)
+
+
+def _list_gallery(gallery, access, *, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 

@@ -1,6 +1,13 @@
 from . import attacks as attacks
 from . import protocol as protocol
 from . import splits as splits
+from ._calibration import LogisticCalibration as LogisticCalibration
+from ._calibration import PavCalibration as PavCalibration
+from ._calibration import cllr as cllr
+from ._calibration import empirical_cross_entropy as empirical_cross_entropy
+from ._calibration import logistic_calibration as logistic_calibration
+from ._calibration import min_cllr as min_cllr
+from ._calibration import pav_calibration as pav_calibration
 from ._clustering import Clustering as Clustering
 from ._clustering import clustering as clustering
 from ._clustering import embedding_clustering as embedding_clustering
@@ -38,6 +45,13 @@ from ._retrieval import retrieval as retrieval
 from ._robustness import AttackResult as AttackResult
 from ._robustness import Robustness as Robustness
 from ._robustness import robustness as robustness
+from ._score_thresholds import EmbeddingTrials as EmbeddingTrials
+from ._score_thresholds import GroupRates as GroupRates
+from ._score_thresholds import ScoreReport as ScoreReport
+from ._score_thresholds import ThresholdRates as ThresholdRates
+from ._score_thresholds import UnsupportedRate as UnsupportedRate
+from ._score_thresholds import embedding_trials as embedding_trials
+from ._score_thresholds import thresholds_of as thresholds_of
 from ._thresholds import AcceptRates as AcceptRates
 from ._thresholds import BestOfTries as BestOfTries
 from ._thresholds import Certificate as Certificate
@@ -69,31 +83,41 @@ __all__ = [
     "DetectionCost",
     "EerComparison",
     "EerDifference",
+    "EmbeddingTrials",
     "EqualErrorRate",
     "FalseAccepts",
     "FarThreshold",
     "FewShot",
     "FusionStatistics",
     "GeneralizedAccuracy",
+    "GroupRates",
     "Identification",
     "Imposters",
+    "LogisticCalibration",
     "NoveltyDetection",
+    "PavCalibration",
     "Promise",
     "Retrieval",
     "Robustness",
+    "ScoreReport",
     "TarAtFar",
+    "ThresholdRates",
     "TwoSamples",
     "TwoStages",
+    "UnsupportedRate",
     "Verification",
     "accept_rates",
     "bayes_threshold",
     "best_of_tries",
     "certificate",
+    "cllr",
     "clustering",
     "detection_cost",
     "eer_comparison",
     "eer_difference",
     "embedding_clustering",
+    "embedding_trials",
+    "empirical_cross_entropy",
     "equal_error_rate",
     "false_accepts",
     "few_shot",
@@ -102,12 +126,15 @@ __all__ = [
     "generalized_accuracy",
     "identification",
     "imposters",
+    "logistic_calibration",
+    "min_cllr",
     "nearest_entries",
     "novelty",
     "novelty_by_one_class_svm",
     "novelty_detection",
     "paired_cosine",
     "paper_protocol",
+    "pav_calibration",
     "promise",
     "retrieval",
     "robustness",
@@ -115,6 +142,7 @@ __all__ = [
     "split_subjects",
     "support_means",
     "threshold_at_far",
+    "thresholds_of",
     "two_samples",
     "verification",
 ]

@@ -624,10 +624,10 @@ def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -
     FAR 0 % [0 to 13 %] at threshold -9
     """
     _check_threshold(threshold)
-    return _false_accepts_of_pairs(ImposterPairs(scores, people), threshold)
+    return false_accepts_of_pairs(ImposterPairs(scores, people), threshold)
 
 
-def _false_accepts_of_pairs(pairs, threshold):
+def false_accepts_of_pairs(pairs, threshold):
     accepted = pairs.accepted(threshold)
     return FalseAccepts(
         threshold=float(threshold),
@@ -637,12 +637,6 @@ def _false_accepts_of_pairs(pairs, threshold):
         trials=pairs.trials,
         independent=independent_pairs(accepted, pairs.members, pairs.people),
     )
-
-
-def percent_rounded_up(rate):
-    """Formats a rate in percent with two significant digits, rounded up."""
-    digits = 1 - math.floor(math.log10(100 * rate))
-    return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"
 
 
 def _strictest_supported(independent):
@@ -732,8 +726,8 @@ class Certificate:
             f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % [{bounds}], "
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
             f"{self.independent:,.0f} independent pairs of people. They support FAR "
-            f"{percent_rounded_up(self.strictest)} or more. FAR {100 * stricter:g} % would need "
-            f"about {_people_in_words(self.people_needed(stricter))} people"
+            f"{_figures.percent_rounded_up(self.strictest)} or more. FAR {100 * stricter:g} % "
+            f"would need about {_people_in_words(self.people_needed(stricter))} people"
         )
 
 
@@ -793,8 +787,7 @@ def certificate(
     """
     check_far(far)
     pairs = ImposterPairs(scores, people)
-    finest = min(1.0, RULE_OF_THREE / len(pairs.members))  # lowest rate for independent pairs
-    rates = _false_accepts_of_pairs(pairs, pairs.threshold(max(far, finest)))
+    rates = false_accepts_for(pairs, far)
     threshold, interval, method = rates.threshold, rates.ci95, COUNTED
     if far < rates.strictest:
         if not extrapolate:
@@ -824,6 +817,18 @@ def certificate(
     )
 
 
+def false_accepts_for(pairs, far):
+    """Returns the `FalseAccepts` of `ImposterPairs` at the largest observed score that accepts at
+    most the fraction `far` of the trials.
+
+    If even independent pairs would not support the rate `far`, the function uses the lowest rate
+    that independent pairs support. In both cases, `far` is supported if it is at least
+    `FalseAccepts.strictest`.
+    """
+    finest = min(1.0, RULE_OF_THREE / len(pairs.members))  # lowest rate for independent pairs
+    return false_accepts_of_pairs(pairs, pairs.threshold(max(far, finest)))
+
+
 def _refusal(far, rates, hint):
     return Message(
         "FAR {percent:g} % is beyond what these {people} people support. They support FAR "
@@ -832,7 +837,7 @@ def _refusal(far, rates, hint):
         "{count} people. Give more people, or a larger {far}. {hint}.",
         percent=100 * far,
         people=rates.people,
-        strictest=percent_rounded_up(rates.strictest),
+        strictest=_figures.percent_rounded_up(rates.strictest),
         trials=rates.trials,
         independent=rates.independent,
         count=_people_in_words(rates.people_needed(far)),
@@ -967,7 +972,7 @@ class Promise:
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "
             f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials are accepted. "
             f"The {self.people} people are enough to guarantee FAR "
-            f"{percent_rounded_up(self.strictest)} or more"
+            f"{_figures.percent_rounded_up(self.strictest)} or more"
         )
 
 
@@ -1051,7 +1056,7 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
             "the missing pairs."
         )
     if n < _people_to_promise(far):
-        strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
+        strictest = _figures.percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
         raise ValueError(
             Message(
                 "The trials of {people} people cannot guarantee FAR {percent:g} % for new people. "
@@ -1068,7 +1073,7 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     count = bisect.bisect_right(
         thresholds, far * (1 + 1e-9), key=lambda threshold: _promised_rate(pairs, threshold)
     )
-    rates = _false_accepts_of_pairs(pairs, float(thresholds[count - 1]) if count else below)
+    rates = false_accepts_of_pairs(pairs, float(thresholds[count - 1]) if count else below)
     return Promise(
         far=float(far),
         threshold=rates.threshold,

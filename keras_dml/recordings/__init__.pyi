@@ -1,3 +1,5 @@
+from ._columns import Columns as Columns
+from ._columns import read_columns as read_columns
 from ._formats import check_file as check_file
 from ._formats import format_names as format_names
 from ._formats import import_libraries as import_libraries
@@ -15,6 +17,7 @@ from ._times import is_same_rate as is_same_rate
 from ._units import convert as convert
 
 __all__ = [
+    "Columns",
     "Listed",
     "Listing",
     "Recording",
@@ -28,6 +31,7 @@ __all__ = [
     "is_recording",
     "is_same_rate",
     "read",
+    "read_columns",
     "read_pieces",
     "suffixes",
 ]

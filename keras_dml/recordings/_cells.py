@@ -55,13 +55,13 @@ _ORDERS = ("year first", "day first", "month first")
 
 
 class NotANumber(ValueError):
-    """Error for a cell that is not a number.
+    """Error for a cell that is not a number. The message is empty if the cell is text.
 
     Attributes:
         row: Row index of the cell.
     """
 
-    def __init__(self, row: int, reason: str):
+    def __init__(self, row: int, reason: str = ""):
         super().__init__(reason)
         self.row = row
 
@@ -259,13 +259,7 @@ class Columns:
                 "point.",
             )
         if not _FORMS[mark].fullmatch(usual):
-            is_mixed = is_number(text)
-            raise NotANumber(
-                row,
-                "Write decimals with a point."
-                if is_mixed
-                else "Name the columns that are channels.",
-            )
+            raise NotANumber(row, "Write decimals with a point." if is_number(text) else "")
         if mark == COMMA:
             return float(usual.replace(POINT, "").replace(COMMA, POINT))
         return float(usual.replace(COMMA, ""))

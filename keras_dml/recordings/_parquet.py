@@ -7,6 +7,8 @@ a page.
 """
 
 import collections
+import contextlib
+import functools
 import json
 import pathlib
 import re
@@ -29,6 +31,7 @@ BYTES = 16  # largest size of a number in a page: doubles have 8 bytes, decimals
 HEADER = 2**14  # bytes that are read for the header of a page, which may hold statistics
 DEEPEST = 8  # limit for the nesting of structs in a header
 MAGIC = b"PAR1"
+TEXT, NUMBER, LIST = "text", "number", "list"  # kinds of columns that `read_columns` reads
 
 
 def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
@@ -46,8 +49,14 @@ def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
     return _table.read_signal(_read_table(path), options)
 
 
-def _read_table(path):
-    """Returns a `Table` of the columns of a Parquet file."""
+@contextlib.contextmanager
+def _opened(path):
+    """Context manager that opens a Parquet file. Replaces errors of PyArrow by ValueError.
+
+    Yields:
+        `(file, open_source, pyarrow)`. `open_source` takes options of `ParquetFile` and returns the
+        open Parquet file.
+    """
     try:
         import pyarrow
         from pyarrow import parquet
@@ -56,7 +65,6 @@ def _read_table(path):
             f"Reading {path} needs pyarrow, which is not installed. Install it by "
             'pip install "keras-dml[parquet]".'
         ) from None
-    most = _bounds.most_numbers(path)
     try:
         with path.open("rb") as file:
             size, longest = _footer_size(file), max(2**20, path.stat().st_size // 20)
@@ -65,18 +73,108 @@ def _read_table(path):
                     f"{path} has a footer of {size:,} bytes, but a footer may have up to "
                     f"{longest:,}. Write fewer columns and row groups."
                 )
-            source = parquet.ParquetFile(
-                file, thrift_string_size_limit=longest, thrift_container_size_limit=MOST_ENTRIES
-            )
-            schema = source.schema_arrow
-            _bounds.check_columns(path, "its schema", len(schema.names))
-            columns = _columns(schema, pyarrow)
-            _check_pages(path, file, source.metadata, {schema.names[i] for i in columns}, most)
-            values = _values(path, source, schema, columns, most, pyarrow)
+            limits = {"thrift_string_size_limit": longest}
+            limits["thrift_container_size_limit"] = MOST_ENTRIES
+            yield file, functools.partial(parquet.ParquetFile, file, **limits), pyarrow
     except (pyarrow.ArrowException, OSError, _Damaged) as error:
         # PyArrow raises OSError for a damaged page.
         reason = " ".join(str(error).split()).encode("unicode_escape").decode()
         raise ValueError(f"{path} is not a Parquet file, or it is damaged: {reason}") from None
+
+
+def read_columns(path: pathlib.Path) -> dict[str, np.ndarray]:
+    """Reads the columns of numbers, texts, booleans and lists of numbers of a Parquet file.
+
+    Returns:
+        Dictionary from names of columns to values: float64 of shape `(rows,)` with NaN for missing
+        numbers, objects (`str` or None) of shape `(rows,)`, or float64 of shape `(rows, n)` for
+        lists of n numbers. Other columns are left out.
+
+    Raises:
+        ImportError: If pyarrow is not installed.
+        ValueError: If the file is damaged, if it exceeds the limits of `_bounds`, if two columns
+            have the same name, or if the lists of a column have different lengths.
+    """
+    most, parts = _bounds.most_numbers(path), {}
+    with _opened(path) as (file, open_source, pyarrow):
+        types = pyarrow.types
+        source = open_source()
+        schema = source.schema_arrow
+        _bounds.check_columns(path, "its schema", len(schema.names))
+        kinds = dict(zip(schema.names, map(_value_kind(types), schema.types), strict=True))
+        if len(kinds) < len(schema.names):
+            raise ValueError(f"{path}, its schema: two columns have the same name. Rename one.")
+        names = [name for name, kind in kinds.items() if kind is not None]
+        _check_pages(path, file, source.metadata, set(names), most)
+        # A dictionary stores each text once. Many rows may hold the same long text.
+        source = open_source(read_dictionary=[name for name in names if kinds[name] == TEXT])
+        count, parts = 0, {name: [] for name in names}
+        rows = max(1, BATCH // max(1, len(names)))
+        for batch in source.iter_batches(rows, columns=names, use_threads=False) if names else ():
+            for name in names:
+                values = _convert(path, name, batch[name], kinds[name], pyarrow)
+                count += values.size
+                parts[name].append(values)
+            _bounds.check_numbers(path, count, most)
+    lengths = {name: {part.shape[1:] for part in blocks} for name, blocks in parts.items()}
+    for name, shapes in lengths.items():
+        if len(shapes) > 1:
+            raise _uneven(path, name)
+    return {
+        name: np.concatenate(blocks) if blocks else np.empty(0) for name, blocks in parts.items()
+    }
+
+
+def _value_kind(types):
+    """Returns a function that classifies the type of a column."""
+
+    def kind(of):
+        if types.is_dictionary(of):
+            of = of.value_type
+        if types.is_string(of) or types.is_large_string(of):
+            return TEXT
+        if types.is_boolean(of) or types.is_integer(of) or types.is_floating(of):
+            return NUMBER
+        if types.is_list(of) or types.is_large_list(of) or types.is_fixed_size_list(of):
+            return LIST if types.is_floating(of.value_type) else None
+        return None
+
+    return kind
+
+
+def _convert(path, name, column, kind, pyarrow):
+    """Converts a column of a batch to an array."""
+    if kind == TEXT:
+        column = (
+            column if isinstance(column, pyarrow.DictionaryArray) else column.dictionary_encode()
+        )
+        texts = np.array([*column.dictionary.to_pylist(), None], object)
+        return texts[column.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)]
+    if kind == NUMBER:
+        return column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    flat = column.flatten().cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    if len(lengths) and (lengths != lengths[0]).any():
+        raise _uneven(path, name)
+    return flat.reshape(len(lengths), -1)
+
+
+def _uneven(path, name):
+    return ValueError(
+        f"{path}: the lists in column {name!r} have different lengths. Write lists of one length."
+    )
+
+
+def _read_table(path):
+    """Returns a `Table` of the columns of a Parquet file."""
+    most = _bounds.most_numbers(path)
+    with _opened(path) as (file, open_source, pyarrow):
+        source = open_source()
+        schema = source.schema_arrow
+        _bounds.check_columns(path, "its schema", len(schema.names))
+        columns = _columns(schema, pyarrow)
+        _check_pages(path, file, source.metadata, {schema.names[i] for i in columns}, most)
+        values = _values(path, source, schema, columns, most, pyarrow)
     names = list(_table.shortened(schema.names))
     used, notes = _without_index(schema, names, values)
     names = tuple(names[i] for i in used)
@@ -131,7 +229,9 @@ def _check_pages(path, file, metadata, names, most):
         group = metadata.row_group(i)
         for j in range(group.num_columns):
             column = group.column(j)
-            if column.path_in_schema not in names or not column.num_values:
+            path_of_column = column.path_in_schema  # `name.list.element` in a column of lists
+            is_read = path_of_column in names or path_of_column.partition(".")[0] in names
+            if not is_read or not column.num_values:
                 continue
             start = column.data_page_offset
             if column.dictionary_page_offset:

@@ -46,6 +46,7 @@ SORTED = "Rows were sorted by their times."
 # last sentence of the error for a column that does not exist
 CHANNELS = Message("Set {channels} to some of these columns, in the order of the model's channels.")
 TIME = Message("Set {time} to one of these columns.")
+NOT_A_CHANNEL = "Name the columns that are channels."  # advice for text in a column of numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Table:
             rate.
         is_text: Function that takes the index of a column and returns whether fewer than half of
             its fields are numbers.
+        texts: Function that takes the index of a column and returns its fields as texts. For files
+            without text, the list is empty.
     """
 
     path: pathlib.Path
@@ -79,6 +82,7 @@ class Table:
     notes: tuple[str, ...] = ()
     rate_hz: float | None = None
     is_text: Callable[[int], bool] = lambda i: True
+    texts: Callable[[int], list[str]] = lambda i: []
 
 
 def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:

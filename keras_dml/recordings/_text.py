@@ -38,11 +38,16 @@ def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
         ValueError: If the file is not text, or if the names or the rows are ambiguous. The message
             contains the line number.
     """
-    return _table.read_signal(_read_table(path), options)
+    return _table.read_signal(read_table(path), options)
 
 
-def _read_table(path):
-    """Returns the columns of a text file as a `Table`."""
+def read_table(path: pathlib.Path, advice: str = _table.NOT_A_CHANNEL) -> _table.Table:
+    """Returns the columns of a text file as a `Table`.
+
+    Args:
+        path: Path of the file.
+        advice: Last sentence of the error for text in a column of numbers.
+    """
     text, notes = _read_text(path)
     layout = _layout.find(path, text)
     del text
@@ -64,7 +69,8 @@ def _read_table(path):
         except _cells.NotANumber as error:
             raise ValueError(
                 f"{path}, {place(error.row)}, column {names[i]!r}: "
-                f"{_quoted(columns[i].cell(error.row))} is not a number. {error}"
+                f"{_quoted(columns[i].cell(error.row))} is not a number. "
+                f"{str(error) or advice}"
             ) from None
 
     def seconds(i):
@@ -96,6 +102,7 @@ def _read_table(path):
         notes,
         layout.rate_hz,
         functools.cache(cells.is_text),
+        lambda i: [*columns[i]],
     )
 
 

@@ -6,6 +6,7 @@ from . import page as page
 from . import protocol_plots as protocol_plots
 from . import quantile_plots as quantile_plots
 from . import style as style
+from . import threshold_plots as threshold_plots
 from . import verification_plots as verification_plots
 from .claim_plots import claims as claims
 from .explanation_plots import explanation as explanation
@@ -24,6 +25,7 @@ from .protocol_plots import person_distances as person_distances
 from .protocol_plots import protocol_curves as protocol_curves
 from .quantile_plots import quantile_curves as quantile_curves
 from .style import save as save
+from .threshold_plots import error_rates_by_threshold as error_rates_by_threshold
 from .verification_plots import score_histogram as score_histogram
 from .verification_plots import scores_table as scores_table
 from .verification_plots import verification_curves as verification_curves
@@ -36,6 +38,7 @@ __all__ = [
     "claims",
     "embedding_maps",
     "embedding_plane",
+    "error_rates_by_threshold",
     "explanation",
     "explanation_plots",
     "identification_plots",
@@ -56,6 +59,7 @@ __all__ = [
     "score_histogram",
     "scores_table",
     "style",
+    "threshold_plots",
     "verification_curves",
     "verification_plots",
     "verification_table",

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import genpareto
 
+from keras_dml._figures import percent_rounded_up
 from keras_dml.evaluation import certificate, false_accepts
-from keras_dml.evaluation._thresholds import Tail, fit_tail, percent_rounded_up
+from keras_dml.evaluation._thresholds import Tail, fit_tail
 from tests.evaluation.people import claims
 
 
