@@ -12,6 +12,7 @@ from ._clustering import Clustering as Clustering
 from ._clustering import clustering as clustering
 from ._clustering import embedding_clustering as embedding_clustering
 from ._detection_cost import DetectionCost as DetectionCost
+from ._detection_cost import actual_detection_cost as actual_detection_cost
 from ._detection_cost import bayes_threshold as bayes_threshold
 from ._detection_cost import detection_cost as detection_cost
 from ._equal_error_rate import ComparedEer as ComparedEer
@@ -107,6 +108,7 @@ __all__ = [
     "UnsupportedRate",
     "Verification",
     "accept_rates",
+    "actual_detection_cost",
     "bayes_threshold",
     "best_of_tries",
     "certificate",

@@ -1,5 +1,5 @@
-"""Computes the minimum detection cost (minDCF) of verification, and the Bayes threshold of
-similarities."""
+"""Computes the minimum and the actual detection cost (DCF) of verification, and the Bayes threshold
+of similarities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_dml._arrays import number, positive, whole
 from keras_dml._typing import ArrayLike
+from keras_dml.evaluation._calibration import check_ratios
 from keras_dml.evaluation._checks import PeopleOfTrials, check_trials, person_codes
 from keras_dml.evaluation._error_curves import error_curve
 from keras_dml.evaluation._intervals import cost_interval
@@ -107,6 +108,47 @@ def detection_cost(
         imposter=genuine.size - count,
         cost_ci95=bounds,
     )
+
+
+def actual_detection_cost(
+    log_likelihood_ratios: ArrayLike,
+    genuine: ArrayLike,
+    *,
+    prior: float = 0.05,
+    cost_miss: float = 1.0,
+    cost_false_accept: float = 1.0,
+) -> float:
+    """Computes the detection cost of log likelihood ratios at the Bayes threshold (actual DCF).
+
+    The cost is normalized as in `detection_cost`. The threshold depends only on the prior and the
+    costs, not on the evaluated trials. The difference between the actual cost and the minimum cost
+    of the same ratios, `detection_cost(-ratios, genuine, ...)`, is the loss due to calibration
+    (Bruemmer2006).
+
+    Args:
+        log_likelihood_ratios: Natural logarithms of the likelihood ratios, any shape, from
+            `logistic_calibration` for example. Values may be infinite.
+        genuine: Booleans in the shape of `log_likelihood_ratios`, True if the probe person is the
+            claimed person.
+        prior: Probability that a trial is genuine, above 0 and below 1.
+        cost_miss: Cost of rejecting a genuine trial, above 0.
+        cost_false_accept: Cost of accepting an imposter trial, above 0.
+
+    Returns:
+        Normalized cost. A cost above 1 means that accepting or rejecting every trial costs less.
+
+    Raises:
+        TypeError: If `genuine` is not boolean.
+        ValueError: If the ratios are invalid (see `cllr`), or if `prior` or a cost is out of range.
+
+    >>> actual_detection_cost([2.0, -1.0, 1.0], np.array([True, True, False]), prior=0.5)
+    1.5
+    """
+    miss, false_accept = _prices(prior, cost_miss, cost_false_accept)
+    ratios, genuine = check_ratios(log_likelihood_ratios, genuine)
+    accepted = ratios > math.log(false_accept / miss)
+    cost = miss * np.mean(~accepted[genuine]) + false_accept * np.mean(accepted[~genuine])
+    return float(cost / min(miss, false_accept))
 
 
 def bayes_threshold(

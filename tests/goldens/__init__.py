@@ -3,6 +3,7 @@
 The files `seeds_p1` to `seeds_p3` follow the definitions of Abdelwahab2019, Monteiro2020 and
 Kim2020, in float64. The files `tfa`, `tfsim` and `toolbox` contain values that TensorFlow Addons
 0.23, TensorFlow Similarity 0.17 and the Adversarial Robustness Toolbox 1.20 computed in float32.
+The file `lir` contains values that lir 1.3 computed in float64.
 
 The numbers in the names of the files follow the order of these three papers. JSON has no infinity
 and no NaN, so the files store these values as strings. This module converts the strings to floats.
