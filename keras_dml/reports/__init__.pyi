@@ -1,3 +1,4 @@
+from . import calibration_plots as calibration_plots
 from . import claim_plots as claim_plots
 from . import explanation_plots as explanation_plots
 from . import identification_plots as identification_plots
@@ -8,6 +9,8 @@ from . import quantile_plots as quantile_plots
 from . import style as style
 from . import threshold_plots as threshold_plots
 from . import verification_plots as verification_plots
+from .calibration_plots import cross_entropy as cross_entropy
+from .calibration_plots import tippett as tippett
 from .claim_plots import claims as claims
 from .explanation_plots import explanation as explanation
 from .identification_plots import identifications as identifications
@@ -34,8 +37,10 @@ from .verification_plots import verification_table as verification_table
 __all__ = [
     "Picture",
     "Section",
+    "calibration_plots",
     "claim_plots",
     "claims",
+    "cross_entropy",
     "embedding_maps",
     "embedding_plane",
     "error_rates_by_threshold",
@@ -60,6 +65,7 @@ __all__ = [
     "scores_table",
     "style",
     "threshold_plots",
+    "tippett",
     "verification_curves",
     "verification_plots",
     "verification_table",
