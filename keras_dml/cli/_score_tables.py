@@ -239,6 +239,9 @@ def _check_report(path):
     if path.suffix.lower() != ".html":
         raise ValueError(f"--report is {path}, but the name of a page ends in .html.")
     replaceable_file(path)
+    from keras_dml import reports
+
+    _ = reports.error_rates_by_threshold  # raises an error if Matplotlib is not installed
 
 
 def _trials(columns, options):

@@ -131,7 +131,11 @@ def results(folder):
         "compare new.csv stranger.csv --model mnist_proto_sim",
         "train people --out own",
         "datasets",
+        "thresholds trials.csv --json",
+        "thresholds trials.csv --report page.html",
     )
+    trials = ("a,a,1", "b,b,2", "c,c,5", "a,b,4", "a,c,6", "b,c,7")
+    (folder / "trials.csv").write_text("\n".join(["person_a,person_b,score", *trials]))
     for person, source in {"bob": "s05", "cid": "s22"}.items():
         (folder / "people" / person).mkdir(parents=True)
         for number in ("01", "02"):
@@ -192,6 +196,14 @@ def test_a_window_that_is_too_short_is_named_in_steps_and_seconds(results):
     code, _, err = results["calibrate family.db people --window 1.28"]
     assert code == 2
     assert "--window is 64 steps (1.28 s)" in err and "100 steps (2 s)" in err
+
+
+def test_thresholds_of_scores_need_neither_keras_nor_scikit_learn(results, folder):
+    code, out, _ = results["thresholds trials.csv --json"]
+    report = json.loads(out)
+    assert code == 0 and 0 < report["eer"] < 1 and report["min_cllr"] is None
+    code, _, err = results["thresholds trials.csv --report page.html"]
+    assert code == 2 and "keras-dml[keras]" in err and not (folder / "page.html").exists()
 
 
 @pytest.mark.slow
