@@ -25,8 +25,10 @@ NAMES = {  # how the command spells arguments of Python in messages
     "person_a": "--person-a",
     "person_b": "--person-b",
     "score": "--score",
+    "scores": "The table",
 }
 GROUP = "group"
+PANEL = "Options for FILE"  # heading on the help page
 
 
 class DistanceName(enum.StrEnum):
@@ -49,13 +51,16 @@ METRICS = {  # names in `scipy.spatial.distance.pdist`
 
 
 def _column(option, help, default):
-    return typer.Option(option, metavar="COLUMN", help=help, show_default=default)
+    return typer.Option(
+        option, metavar="COLUMN", help=help, show_default=default, rich_help_panel=PANEL
+    )
 
 
 Fars = Annotated[
     list[float] | None,
     typer.Option(
         "--far",
+        rich_help_panel=PANEL,
         metavar="RATE",
         help="False accept rate, such as 0.01 for 1 %. May be given several times.",
         show_default="0.1, 0.01 and 0.001",
@@ -65,6 +70,7 @@ Check = Annotated[
     list[float] | None,
     typer.Option(
         "--check",
+        rich_help_panel=PANEL,
         metavar="THRESHOLD",
         help="Also print the error rates at this threshold, such as a threshold that was copied "
         "from another data set. May be given several times.",
@@ -75,6 +81,7 @@ Distance = Annotated[
     DistanceName | None,
     typer.Option(
         "--distance",
+        rich_help_panel=PANEL,
         help="FILE contains embeddings: compare all pairs of embeddings by this distance. The "
         "distance cosine is 1 minus the cosine.",
         show_default=False,
@@ -82,7 +89,11 @@ Distance = Annotated[
 ]
 HigherIsCloser = Annotated[
     bool,
-    typer.Option("--higher-is-closer", help="The scores are similarities: larger is closer."),
+    typer.Option(
+        "--higher-is-closer",
+        rich_help_panel=PANEL,
+        help="The scores are similarities: larger is closer.",
+    ),
 ]
 PersonA = Annotated[
     str | None, _column("--person-a", "Column with the first person of a trial.", "person_a")
@@ -98,6 +109,7 @@ Embedding = Annotated[
     str | None,
     typer.Option(
         "--embedding",
+        rich_help_panel=PANEL,
         metavar="COLUMN,...",
         help="Column with the embeddings, or columns with their numbers.",
         show_default="the column of lists, or all columns of numbers",
@@ -111,6 +123,7 @@ Report = Annotated[
     pathlib.Path | None,
     typer.Option(
         "--report",
+        rich_help_panel=PANEL,
         metavar="FILE.html",
         help="Also write a page with tables and plots.",
         show_default=False,
@@ -190,22 +203,31 @@ def print_report(path: str, options: ScoreOptions, *, as_json: bool) -> None:
             columns = read_columns(path)
             read = _trials if options.distance is None else _embeddings
             trials, is_similarity, notes = read(columns, options)
+        notes = [*columns.notes, *notes]
+        if not as_json:
+            _print_notes(notes)
         with _console.stage("compute thresholds"):
             rates = {"fars": options.far} if options.far else {}
             report = evaluation.thresholds_of(
                 *trials, check=options.check or (), higher_is_closer=is_similarity, **rates
             )
-        notes = (*columns.notes, *notes, *report.notes)
+        notes += report.notes
         if options.report is not None:
             _write_page(options.report, path, report, notes)
     if as_json:
         _console.print_json({**report.to_dict(), "notes": notes})
         return
-    for text in notes:
-        _console.note(_console.escape(f"Note: {text}"))
+    _print_notes(report.notes)
     _print(report)
     if options.report is not None:
         _console.echo(f"\nWritten: {_console.escape(options.report)}")
+
+
+def _print_notes(notes):
+    from keras_dml.cli import _console
+
+    for text in notes:
+        _console.note(_console.escape(f"Note: {text}"))
 
 
 def _check_options(options):

@@ -397,8 +397,8 @@ def embedding_trials(
         mixed = np.flatnonzero(of_person[codes] != group)
         if mixed.size:
             raise ValueError(
-                f"The embeddings of {people[mixed[0]]!s} have the groups {group[mixed[0]]!r} and "
-                f"{of_person[codes[mixed[0]]]!r}. Expected one group for each person. Correct the "
+                f"The embeddings of {people[mixed[0]]!s} have the groups {group[mixed[0]]!s} and "
+                f"{of_person[codes[mixed[0]]]!s}. Expected one group for each person. Correct the "
                 "groups."
             )
         labels = np.where(group[first] == group[second], group[first], NO_GROUP)
@@ -504,7 +504,9 @@ def _check_kinds(genuine, names):
     if genuine.any() and not genuine.all():
         return
     if not genuine.size:
-        raise ValueError("`scores` is empty. Expected at least one genuine and one imposter trial.")
+        raise ValueError(
+            Message("{scores} is empty. Expected at least one genuine and one imposter trial.")
+        )
     if len(names) == 1:
         raise ValueError(
             f"All {genuine.size:,} trials are trials of one person. Error rates need trials "
@@ -610,8 +612,8 @@ def _self_comparisons(distances, genuine, first):
         return []
     return [
         f"{int(at_best.sum()):,} genuine trials of {matched:,} people have the best score of all "
-        "trials. These trials probably compare a recording with itself, which makes the true "
-        "accept rates too high. Leave such trials out."
+        "trials. If these trials compare a recording with itself, leave them out, because they "
+        "make the true accept rates too high."
     ]
 
 

@@ -109,6 +109,7 @@ def test_columns_with_other_names_are_named_by_options(command, table):
 @pytest.mark.parametrize(
     "rows, options, words",
     [
+        ([], [], "The table is empty"),
         (["a,b,near", "a,a,far"], [], "texts such as 'near'"),
         (["a,0.5,b", "a,0.1,a"], [], "texts such as 'b'"),
         (["a,b,NaN", "a,a,0.1"], [], "line 2"),
