@@ -18,12 +18,14 @@ pytestmark = pytest.mark.shares_nothing
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 INDEX = "keras_dml/README.md"
 DEVICES = "keras_dml/models/README.md"
+THRESHOLDS = "keras_dml/THRESHOLDS.md"
 PAGES = (
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     INDEX,
     DEVICES,
+    THRESHOLDS,
     "keras_dml/gallery/DEPLOYMENT.md",
     "keras_dml/gallery/README.md",
     "tests/parity/README.md",
@@ -88,7 +90,7 @@ def test_docstring_examples(name):
 SLOW_PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in (INDEX, DEVICES)]
 
 
-@pytest.mark.parametrize("page", ["README.md", *SLOW_PAGES])
+@pytest.mark.parametrize("page", ["README.md", THRESHOLDS, *SLOW_PAGES])
 def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     """Tests that the examples of a page run as one program in an empty folder. Each example must
     print something, and the output must match the comments."""

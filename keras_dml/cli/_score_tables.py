@@ -374,7 +374,12 @@ def _print(report):
                 _console.echo(_console.escape(worst))
 
 
-RATE_COLUMNS = ("wanted FAR", "threshold", "FAR for as many other people", "TAR, 95 % interval")
+RATE_COLUMNS = (
+    "wanted FAR",
+    "threshold",
+    "FAR of other people, 95 % interval",
+    "TAR, 95 % interval",
+)
 CHECK_COLUMNS = ("threshold", "imposter pairs accepted", "genuine pairs rejected")
 UNSUPPORTED_COLUMNS = ("wanted FAR", "lowest FAR of these people", "people needed")
 GROUP_COLUMNS = ("group", "people", "FAR within the group", "TAR within the group")
