@@ -1,8 +1,10 @@
-"""Checks that embeddings are valid, with NumPy alone."""
+"""Checks and scales embeddings, with NumPy alone."""
 
 import numpy as np
 
 SAME_KNOTS = 1e-3  # largest allowed difference; float16 files round knots by up to 5e-4
+# largest allowed relative difference; float16 files round variances by a fraction of up to 5e-4
+SAME_VARIANCES = 1e-3
 
 
 def check_finite(name: str, embeddings: np.ndarray) -> None:
@@ -102,3 +104,55 @@ def check_embedded(embeddings: np.ndarray, rows: np.ndarray, signals: list[np.nd
             f"{signal.max():.3g}. It may be too short for the model or in a wrong unit. The model "
             "card lists the allowed lengths and units."
         )
+
+
+def check_variances(name: str, embeddings: np.ndarray) -> None:
+    """Checks the variances of embeddings of the two-covariance model, which are the second row of
+    each embedding.
+
+    Args:
+        name: Name of the argument, for error messages.
+        embeddings: Embeddings, shape `(n, 2, features)`.
+
+    Raises:
+        ValueError: If a variance is negative, or if the embeddings have different variances.
+    """
+    variances = embeddings[:, -1]
+    negative = (variances < 0).any(axis=1)
+    if negative.any():
+        raise ValueError(
+            f"`{name}` holds no embedding of the two-covariance model in row "
+            f"{np.flatnonzero(negative)[0]}. The second row of an embedding holds variances, which "
+            "must not be negative. Pass embeddings that `keras_dml.embed` returned."
+        )
+    if len(variances):
+        errors = variance_errors(variances, variances[0])
+        if errors.max() > 1:
+            raise ValueError(
+                f"`{name}` holds an embedding from another model in row {errors.argmax()}. Its "
+                f"variances differ from the variances in row 0. Compute all embeddings with one "
+                "model."
+            )
+
+
+def variance_errors(variances: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Returns the largest relative difference of variances for each row, divided by the largest
+    allowed difference.
+
+    Args:
+        variances: Variances, shape `(n, features)`.
+        expected: Expected variances, shape `(features,)`.
+    """
+    limit = SAME_VARIANCES * np.abs(expected) + np.finfo(np.float16).tiny
+    return (np.abs(variances.astype(np.float64) - expected) / limit).max(axis=1)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Scales vectors to length 1 in float64. A zero vector stays zero.
+
+    Args:
+        vectors: Vectors, shape `(..., features)`.
+    """
+    vectors = vectors.astype(np.float64)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1.0)

@@ -178,6 +178,17 @@ def discriminants():
     return model
 
 
+def two_covariance():
+    """Returns a model that ends with the layer `TwoCovariance`, because this layer takes
+    vectors."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    head = layers.TwoCovariance(3)
+    model = keras.Sequential([signal, layers.SequencePooling("mean"), head])
+    rng = np.random.default_rng(5)
+    head.set_weights([rng.uniform(0.5, 2, size=weight.shape) for weight in head.get_weights()])
+    return model
+
+
 NETWORKS = [
     Network("AdversarialTraining", models.AdversarialTraining, adversarial_training),
     Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
@@ -250,6 +261,7 @@ NETWORKS = [
     Network("StatisticsPooling", layers.StatisticsPooling, layers.StatisticsPooling),
     Network("FirstDifference", layers.FirstDifference, layers.FirstDifference),
     Network("TangentMap", layers.TangentMap, lambda: layers.TangentMap(3, 0.3)),
+    Network("TwoCovariance", layers.TwoCovariance, two_covariance),
     Network("SilenceRemoval", layers.SilenceRemoval, silence_removal),
     Network("TangentVector", layers.TangentVector, layers.TangentVector),
     Network("VoiceActivity", layers.VoiceActivity, layers.VoiceActivity),

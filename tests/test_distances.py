@@ -18,6 +18,7 @@ KINDS = {
     "euclidean": distances.Euclidean,
     "log_euclidean": distances.LogEuclidean,
     "stein": distances.Stein,
+    "two_covariance": distances.LogLikelihoodRatio,
     "wasserstein": distances.Wasserstein,
 }
 OF_SPD = ["affine_invariant", "bures_wasserstein", "log_euclidean", "stein"]
@@ -31,6 +32,13 @@ def embeddings(rng, count, filters=3, knots=5, power=1.0):
     values = np.sort(rng.normal(size=(count, filters, knots)), axis=-1)
     row = np.broadcast_to(np.linspace(0, 1, knots) ** power, (count, 1, knots))
     return np.concatenate([values, row], axis=1).astype("float32")
+
+
+def of_two_covariances(rng, count, variances=(60.0, 9.0, 30.0)):
+    """Draws embeddings of people, one recording per person."""
+    variances = np.broadcast_to(variances, (count, 3))
+    vectors = rng.normal(size=(count, 3)) * np.sqrt(variances + 1)
+    return np.stack([vectors, variances], axis=1).astype("float32")
 
 
 @pytest.mark.parametrize("name, kind", KINDS.items())
@@ -493,6 +501,8 @@ def some(name, rng, count):
         return matrices.spd(rng, count, 4).astype("float32")
     if name == "wasserstein":
         return embeddings(rng, count, power=1.7)
+    if name == "two_covariance":
+        return of_two_covariances(rng, count)
     return rng.normal(size=(count, 6)).astype("float32")
 
 
@@ -526,6 +536,28 @@ def test_vectors_of_an_index_rank_as_the_distance_does(rng, name):
         np.testing.assert_array_equal(result.argsort(axis=1), exact.argsort(axis=1))
 
 
+def test_embeddings_with_other_variances_are_refused(rng):
+    x, y = of_two_covariances(rng, 2), of_two_covariances(rng, 3, (60.0, 9.1, 30.0))
+    with pytest.raises(ValueError, match="different variances[^$]*one model"):
+        distances.LogLikelihoodRatio()(x, y)
+    with pytest.raises(ValueError, match="`z` holds an embedding from another model in row 2"):
+        distances.LogLikelihoodRatio().check("z", np.concatenate([x, y[:1]]))
+    with pytest.raises(ValueError, match="`z` holds no embedding[^$]*in row 1"):
+        distances.LogLikelihoodRatio().check("z", np.stack([x[0], -np.abs(x[1])]))
+
+
+def test_variances_that_a_float16_file_rounded_are_the_same(rng):
+    x = of_two_covariances(rng, 2, (60.01, 9.003, 0.3))
+    rounded = x.copy()
+    rounded[:, 1] = x[:, 1].astype("float16")
+    assert (rounded != x).any()
+    distance = distances.LogLikelihoodRatio()
+    np.testing.assert_allclose(distance(x, rounded), distance(x, x), rtol=1e-3, atol=1e-3)
+    distance.check_same(rounded, x)
+    with pytest.raises(ValueError, match="variances of the embeddings differ"):
+        distance.check_same(1.01 * x, x)
+
+
 def test_a_custom_distance_has_neither_bounds_nor_vectors(rng):
     own = distances.get(lambda x, y: x @ y.T)
     x = rng.normal(size=(3, 2))
@@ -539,6 +571,8 @@ def sample(name, rng, count):
     """Draws `count` embeddings that are valid for the distance."""
     if name == "wasserstein":
         return embeddings(rng, count)
+    if name == "two_covariance":
+        return of_two_covariances(rng, count)
     if name in OF_SPD:
         return matrices.spd(rng, count, 4).astype("float32")
     return rng.normal(size=(count, 4)).astype("float32")
@@ -551,6 +585,7 @@ DECLARED = {
     "euclidean": {"difference", "mean"},
     "log_euclidean": {"difference", "mean"},
     "stein": set(),
+    "two_covariance": {"mean"},
     "wasserstein": {"segment_parts"},
 }
 

@@ -5,6 +5,7 @@ sets of embeddings. A smaller distance means more similar.
 - `vector`: cosine and Euclidean distance
 - `wasserstein`: p-Wasserstein distance of quantile embeddings
 - `spd`: distances of symmetric positive definite matrices
+- `two_covariance`: negative log likelihood ratio of the two-covariance model
 - `learned`: distance of a learned similarity
 
 Losses, evaluation, galleries and exports take a distance object or the name of a distance. So
@@ -14,10 +15,11 @@ ValueError if embeddings have a wrong rank or come from two different models. To
 decorate a subclass of `Distance` with `@register`.
 """
 
-from keras_dml.distances import base, learned, spd, vector, wasserstein
+from keras_dml.distances import base, learned, spd, two_covariance, vector, wasserstein
 from keras_dml.distances.base import *  # noqa: F403
 from keras_dml.distances.learned import *  # noqa: F403
 from keras_dml.distances.spd import *  # noqa: F403  a new distance touches one file
+from keras_dml.distances.two_covariance import *  # noqa: F403
 from keras_dml.distances.vector import *  # noqa: F403
 from keras_dml.distances.wasserstein import *  # noqa: F403
 
@@ -25,6 +27,7 @@ __all__ = [
     *base.__all__,
     *learned.__all__,
     *spd.__all__,
+    *two_covariance.__all__,
     *vector.__all__,
     *wasserstein.__all__,
 ]

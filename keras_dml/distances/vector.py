@@ -6,6 +6,7 @@ import numpy as np
 
 from keras_dml._typing import Tensor
 from keras_dml.distances.base import Distance, register
+from keras_dml.embeddings import unit
 from keras_dml.geometry import vector
 
 __all__ = ["Cosine", "Euclidean"]
@@ -23,17 +24,17 @@ class Cosine(Distance):
         return -vector.cosine(x, y)
 
     def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        entries = _unit(gallery).T
-        return lambda queries: -_unit(queries) @ entries
+        entries = unit(gallery).T
+        return lambda queries: -unit(queries) @ entries
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Scales vectors to length 1. The Euclidean distance between two scaled vectors falls as
         the cosine rises."""
-        return _unit(embeddings)
+        return unit(embeddings)
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         """Scales vectors to length 1, so that the average of the vectors is the mean direction."""
-        return _unit(embeddings)
+        return unit(embeddings)
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         return point
@@ -88,10 +89,3 @@ class Euclidean(Distance):
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         return y.astype(np.float64) - x.astype(np.float64)
-
-
-def _unit(x):
-    """Scales vectors to length 1 in float64. A zero vector stays zero."""
-    x = x.astype(np.float64)
-    lengths = np.linalg.norm(x, axis=-1, keepdims=True)
-    return x / np.where(lengths > 0, lengths, 1.0)

@@ -30,6 +30,7 @@ Symmetric positive definite (SPD) matrices (`spd` also exports the functions of 
 Vectors and signals:
 
 - `vector`: cosine, Euclidean and signal-to-noise-ratio distances
+- `two_covariance`: log likelihood ratios of the two-covariance model (PLDA), also with NumPy alone
 - `similarity`: learned similarities between all vectors of two sets
 - `prototypes`: class means and their exponential moving average (EMA)
 - `signals.covariance`: covariance matrices, with shrinkage

@@ -7,6 +7,7 @@ from . import quantile as quantile
 from . import signals as signals
 from . import similarity as similarity
 from . import spd as spd
+from . import two_covariance as two_covariance
 from . import vector as vector
 from . import weights as weights
 from .quantile import wasserstein as wasserstein
@@ -21,6 +22,7 @@ __all__ = [
     "signals",
     "similarity",
     "spd",
+    "two_covariance",
     "vector",
     "wasserstein",
     "weights",

@@ -124,11 +124,25 @@ def euclidean_by_differences(x: Tensor, y: Tensor) -> Tensor:
     Returns:
         Distances, shape `(n, m)`, in the units of the vectors.
     """
+    return _root(squared_euclidean_by_differences(x, y))
+
+
+def squared_euclidean_by_differences(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all squared Euclidean distances from differences, with machine precision for sets of
+    any size. The distances of large sets take ten times as long as with `squared_euclidean`.
+
+    Args:
+        x: Vectors, shape `(n, features)`.
+        y: Vectors, shape `(m, features)`, in the same units as `x`.
+
+    Returns:
+        Non-negative squared distances, shape `(n, m)`.
+    """
     x, y = widest(x, y)
     rows = chunks.rows_per_block(x, y, DIFFERENCES_BYTES)
     if rows is None:
-        return _root(_squares_by_differences(x, y))
-    return _root(chunks.map_rows(_squares_by_differences, rows, x, y))
+        return _squares_by_differences(x, y)
+    return chunks.map_rows(_squares_by_differences, rows, x, y)
 
 
 def _root(squares):

@@ -30,6 +30,7 @@ from keras_dml.layers.silence_removal import SilenceRemoval
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.layers.tangent_map import TangentMap
 from keras_dml.layers.tangent_vector import TangentVector
+from keras_dml.layers.two_covariance import TwoCovariance
 from keras_dml.layers.voice_activity import VoiceActivity
 from keras_dml.layers.windowed_mean import WindowedMean
 
@@ -64,6 +65,7 @@ __all__ = [
     "FirstDifference",
     "TangentMap",
     "TangentVector",
+    "TwoCovariance",
     "VoiceActivity",
     "WindowedMean",
 ]

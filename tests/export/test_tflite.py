@@ -8,7 +8,7 @@ import keras_dml
 from keras_dml import distances, export, layers
 from keras_dml._backend import keras, ops
 from keras_dml.export import _convert, _flatbuffer, litert, operators, parity
-from keras_dml.training import discriminants
+from keras_dml.training import discriminants, two_covariance
 from tests.export.conftest import CHANNELS, build, sample
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
@@ -65,6 +65,22 @@ def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantiz
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_the_edge_encoder_fits_a_watch(exported, quantization):
     assert exported(quantization).bytes <= EDGE_BYTES
+
+
+def test_log_likelihood_ratios_of_a_file_are_those_of_keras(tmp_path, rng):
+    people = np.repeat(np.arange(12), 4)
+    windows = 2 * rng.normal(size=(12, 1, 5))[people] + rng.normal(size=(48, 9, 5))
+    signal = keras.Input((9, 5))
+    vectors = keras.Model(signal, keras.layers.GlobalAveragePooling1D()(signal))
+    model = two_covariance.two_covariance_model(vectors, windows.astype("float32"), people)
+    made = export.tflite(model, tmp_path / "model.tflite")
+    recordings = list(windows[:7].astype("float32"))
+    z, expected = litert.embed(made.path, recordings), keras_dml.embed(model, recordings)
+    np.testing.assert_allclose(z, expected, rtol=1e-5, atol=1e-5)
+    actual = litert.distance(made.path, z, z)
+    expected = keras_dml.distance(model, z, z)
+    assert actual.min() < 0 < actual.max()
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.slow
