@@ -15,6 +15,7 @@ from . import quality as quality
 from . import recordings as recordings
 from . import reports as reports
 from . import samplers as samplers
+from . import scoring as scoring
 from . import training as training
 from . import zoo as zoo
 from .explanations import explain as explain
@@ -46,6 +47,7 @@ __all__ = [
     "recordings",
     "reports",
     "samplers",
+    "scoring",
     "training",
     "zoo",
 ]

@@ -12,7 +12,7 @@ PACKAGE = ROOT / "keras_dml"
 # A unit may import itself and units in earlier rows, but not another unit in the same row.
 ROWS = [
     ["contract", "embeddings", "geometry", "images", "labels", "recordings"],
-    ["distances", "fitted_potato"],
+    ["distances", "fitted_potato", "scoring"],
     ["inputs"],
     ["layers"],
     ["losses"],

@@ -16,6 +16,9 @@ from keras_dml.export import edge_metadata
 from keras_dml.geometry import potato_scores
 
 AFFINE_INVARIANT = "affine_invariant"  # distance between SPD matrices that NumPy computes
+TWO_COVARIANCE = "two_covariance"
+# distances for which the average of (unit) vectors or quantile functions is the mean embedding
+AVERAGED = ("cosine", "euclidean", TWO_COVARIANCE, "wasserstein")
 # Bytes of the embeddings that one call of a file compares. With `gait_qp_wl`, 10,000 distances take
 # 70 ms in blocks of 2**17 bytes. Blocks of 2**20 bytes take 80 ms and 15 MB more memory.
 BLOCK_BYTES = 2**17
@@ -36,6 +39,7 @@ class Model:
     Attributes:
         name: Name or path of the model.
         distance_name: Name of the distance between embeddings, or None if the distance has no name.
+        has_mean: Whether embeddings have a mean that NumPy can compute.
         embedding_shape: Shape of an embedding, the same as for the Keras model.
         fingerprint: Fingerprint of the Keras model, which a gallery stores, see
             `keras_dml.inference.fingerprint`.
@@ -79,6 +83,7 @@ class Model:
             )
         self.name: str = name
         self.distance_name: str | None = about.distance
+        self.has_mean: bool = about.has_mean and about.distance in AVERAGED
         self.embedding_shape: tuple[int, ...] = about.embedding
         self.fingerprint: str = about.fingerprint
         self.contract: Contract | None = about.contract
@@ -231,6 +236,8 @@ class Model:
         embeddings.check_shape(name, array, self.embedding_shape, self.name)
         if self._knots is not None:
             embeddings.check_knots(name, array, self._knots, self.name)
+        if self.distance_name == TWO_COVARIANCE:
+            embeddings.check_variances(name, array)
         return array
 
 

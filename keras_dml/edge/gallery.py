@@ -10,6 +10,7 @@ from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.edge._load import load
 from keras_dml.edge._model import Model
+from keras_dml.embeddings import unit
 from keras_dml.gallery import gallery as galleries
 from keras_dml.gallery.model import GalleryModel
 from keras_dml.gallery.store import hide_password, is_url
@@ -109,6 +110,8 @@ class EdgeModel(GalleryModel):
         self.fingerprint: str = self.model.fingerprint
         self.embedding_shape: tuple[int, ...] = self.model.embedding_shape
         self.card: dict[str, Any] | None = self.model.card
+        self.distance_name: str | None = self.model.distance_name
+        self.has_mean: bool = self.model.has_mean
         self._gate = self.model.gate
 
     @property
@@ -126,6 +129,14 @@ class EdgeModel(GalleryModel):
 
     def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
         return self.model.distance(probes, stored)
+
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        if self.distance_name == "cosine":
+            return unit(embeddings)
+        return embeddings.astype(np.float64)
+
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        return point
 
     def explain(self, recording: ArrayLike, embeddings: np.ndarray) -> Explanation:
         # loads Rich for the progress bar

@@ -49,6 +49,7 @@ class EdgeMetadata:
         potato: Potato of the quality gate, or None.
         window: Number of steps of a recording if the file is the file of a stream, or None.
         restarts: Whether the state of the stream must be zeros at the start of each window.
+        has_mean: Whether embeddings have a mean, see `keras_dml.distances.Distance`.
     """
 
     fingerprint: str
@@ -62,6 +63,7 @@ class EdgeMetadata:
     potato: FittedPotato | None
     window: int | None = None
     restarts: bool = False
+    has_mean: bool = False
 
 
 def entries(
@@ -87,6 +89,7 @@ def entries(
     about = {
         "fingerprint": fingerprint,
         "distance": metric.name,
+        "has_mean": metric.has_mean,
         "embedding": encoder.output_shape[1:],
         "knots": None if knots is None else knots.tolist(),
         "ignores_zeros": inputs.from_model(encoder).ignores_zeros,
@@ -149,5 +152,6 @@ def _metadata(about: dict[str, Any], contract: dict[str, Any], potato: bytes | N
         contract=Contract(**described) if described else None,
         usual=quality,
         potato=None if potato is None else FittedPotato.read(io.BytesIO(potato), name),
+        has_mean=about.get("has_mean", False),
         **about.get("stream", {}),
     )

@@ -43,6 +43,8 @@ class KerasModel(GalleryModel):
         is_saved = isinstance(model, str | os.PathLike)
         self.name: str = lookup.lasting(model) if is_saved else self.model.name
         self.distance: Distance = inference.head_distance(self.model)
+        self.distance_name: str | None = self.distance.name
+        self.has_mean: bool = self.distance.has_mean
         self._gate = quality.gate_of(self.model)
         encoder = inputs.encoder(self.model)
         self.embedding_shape: tuple[int, ...] = tuple(encoder.output_shape[1:])
@@ -72,6 +74,12 @@ class KerasModel(GalleryModel):
 
     def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
         return inference.distance(self.model, probes, stored)
+
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        return self.distance.mean_points(embeddings)
+
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        return self.distance.from_mean_point(point)
 
     def lower_bounds(self, stored: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         return self.distance.lower_bounds(stored)

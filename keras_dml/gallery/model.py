@@ -34,6 +34,8 @@ class GalleryModel(abc.ABC):
             distances.
         embedding_shape: Shape of one embedding.
         card: The model card, or None if the model has no card.
+        distance_name: Name of the distance between embeddings, or None if it has no name.
+        has_mean: Whether embeddings have a mean, see `keras_dml.distances.Distance`.
     """
 
     name: str
@@ -41,6 +43,8 @@ class GalleryModel(abc.ABC):
     fingerprint: str
     embedding_shape: tuple[int, ...]
     card: dict[str, Any] | None
+    distance_name: str | None
+    has_mean: bool
     _gate: quality.Gate | None  # None if the model does not describe its training recordings
 
     @abc.abstractmethod
@@ -50,6 +54,14 @@ class GalleryModel(abc.ABC):
     @abc.abstractmethod
     def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
         """Computes the distances from probes to stored embeddings, shape `(probes, stored)`."""
+
+    @abc.abstractmethod
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        """Maps embeddings to points whose average is the mean, see `Distance.mean_points`."""
+
+    @abc.abstractmethod
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        """Maps an average of points to an embedding, see `Distance.from_mean_point`."""
 
     @abc.abstractmethod
     def explain(self, recording: ArrayLike, embeddings: np.ndarray) -> Explanation:
