@@ -73,10 +73,12 @@ class Scoring(abc.ABC):
     Attributes:
         name: Name of the scoring in `get`, cards, galleries and commands.
         text: Description of the score in cards, pages and reports.
+        has_means: Whether a summary contains one mean embedding per set, and not all embeddings.
     """
 
     name: str
     text: str
+    has_means: bool = False
 
     @abc.abstractmethod
     def check(self, model: Comparison) -> None:
@@ -153,6 +155,7 @@ class Mean(Scoring):
 
     name = "mean"
     text = "distance between the mean of the recordings and the mean of the enrolled recordings"
+    has_means = True
 
     def check(self, model: Comparison) -> None:
         if not model.has_mean:

@@ -83,7 +83,9 @@ class Model:
             )
         self.name: str = name
         self.distance_name: str | None = about.distance
-        self.has_mean: bool = about.has_mean and about.distance in AVERAGED
+        self.has_mean: bool = about.distance in AVERAGED and (
+            about.has_mean or about.distance != "wasserstein"
+        )
         self.embedding_shape: tuple[int, ...] = about.embedding
         self.fingerprint: str = about.fingerprint
         self.contract: Contract | None = about.contract

@@ -50,6 +50,7 @@ class Gallery(galleries.Gallery):
             with which the gallery was made. The .tflite file must be in the folder of this model.
         key: Key that encrypts the embeddings, see `keras_dml.Gallery`.
         tries: Object that limits rejected claims, see `keras_dml.Gallery`.
+        scoring: Scoring of a new gallery, see `keras_dml.Gallery`.
 
     Raises:
         FileNotFoundError: If the .tflite file of the model does not exist.
@@ -73,6 +74,7 @@ class Gallery(galleries.Gallery):
         *,
         key: bytes | Path | None = None,
         tries: Tries | None = DEFAULT,
+        scoring: str | None = None,
     ):
         if is_url(path):
             raise ValueError(
@@ -82,7 +84,7 @@ class Gallery(galleries.Gallery):
                     value=hide_password(path),
                 )
             )
-        super().__init__(path, model, key=key, tries=tries)
+        super().__init__(path, model, key=key, tries=tries, scoring=scoring)
 
     @property
     def model(self) -> Model:

@@ -33,25 +33,44 @@ class Gallery:
             self._templates, self._owner, self._enrolled = (
                 arrays[name] for name in ("templates", "owner", "enrolled")
             )
-            self._distance_name = str(arrays["distance"])
+            self._distance_name, self._scoring = str(arrays["distance"]), str(arrays["scoring"])
             self._least_steps, self._most_steps = arrays["steps"]
             self.people, self.threshold = arrays["people"].tolist(), float(arrays["threshold"])
 
     def scores(self, *recordings: np.ndarray) -> dict[str, float]:
         """Computes the score of recordings for each person.
 
-        The score is the distance from each of `recordings` to the nearest enrolled recording of the
-        person, averaged over `recordings`. The score is infinite if one of `recordings` is nearer
-        to a stored imposter recording than to the person's enrolled recordings.
+        The scoring `nearest` takes the distance from each of `recordings` to the nearest enrolled
+        recording of the person, averaged over `recordings`. The scoring `mean` compares the mean of
+        `recordings` with the mean of the enrolled recordings. The scoring `two_covariance` computes
+        the negative log likelihood ratio of the two means. The score is infinite if one of
+        `recordings` is nearer to a stored imposter recording than to the person's enrolled
+        recordings.
         """
-        distances = np.stack([self._distances(recording) for recording in recordings])
+        probes = np.concatenate([self._embedding(recording) for recording in recordings])
+        distances = np.stack([self._distances(probe, self._templates) for probe in probes])
         scores = {}
         for i, person in enumerate(self.people):
             is_owned = self._owner == i
             nearest = distances[:, is_owned & self._enrolled].min(axis=1)
             marked = distances[:, is_owned & ~self._enrolled].min(axis=1, initial=np.inf)
-            scores[person] = np.inf if (marked < nearest).any() else float(nearest.mean())
+            score = nearest.mean()
+            if self._scoring != "nearest":
+                score = self._score_of_means(probes, self._templates[is_owned & self._enrolled])
+            scores[person] = np.inf if (marked < nearest).any() else float(score)
         return scores
+
+    def _score_of_means(self, probes, templates):
+        if self._scoring == "two_covariance":
+            return -log_likelihood_ratio(probes, templates)
+        if self._distance_name == "cosine":
+            probes, templates = (
+                z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-30)
+                for z in (probes, templates)
+            )
+        means = (z.mean(axis=0, dtype=np.float64).astype(np.float32) for z in (probes, templates))
+        probe, template = means
+        return self._distances(probe, template[None])[0]
 
     def verify(self, person: str, *recordings: np.ndarray) -> bool:
         """Verifies a person by recordings made at the same time. Returns True if the person is
@@ -76,7 +95,7 @@ class Gallery:
             )
         return nearest[0]
 
-    def _distances(self, recording):
+    def _embedding(self, recording):
         batch = np.asarray(recording, np.float32)[None]
         inputs = self._embed.get_input_details()
         name = next(name for name in inputs if name != "length")
@@ -94,10 +113,31 @@ class Gallery:
                 f"A recording has {batch.shape[1]} steps, but it must have {limits} steps."
             )
         length = {"length": np.int32(batch.shape[1])} if "length" in inputs else {}
-        probe = self._embed(**{name: batch}, **length)["embedding"]
+        return self._embed(**{name: batch}, **length)["embedding"]
+
+    def _distances(self, probe, templates):
         if self._distance_name == "affine_invariant":
-            return affine_invariant(probe[0], self._templates)
-        return self._distance(embedding=probe, gallery=self._templates)["distance"]
+            return affine_invariant(probe, templates)
+        return self._distance(embedding=probe[None], gallery=templates)["distance"]
+
+
+def log_likelihood_ratio(probes: np.ndarray, templates: np.ndarray) -> float:
+    """Computes the log likelihood ratio of the two-covariance model: one person made all
+    recordings, or two people made the probes and the templates.
+
+    Args:
+        probes: Embeddings of new recordings, shape `(count, 2, features)`. Row 0 of an embedding is
+            the vector, and row 1 contains the variances between people.
+        templates: Stored embeddings of a person, same form.
+    """
+    variances = templates[0, 1].astype(np.float64)
+    x, y = (z[:, 0].mean(axis=0, dtype=np.float64) for z in (probes, templates))
+    x_noise, y_noise = 1 / len(probes), 1 / len(templates)
+    x_total, y_total = variances + x_noise, variances + y_noise
+    determinant = variances * (x_noise + y_noise) + x_noise * y_noise
+    squares = (x - y) ** 2 - x**2 * x_noise / x_total - y**2 * y_noise / y_total
+    logs = np.log(determinant / (x_total * y_total))
+    return float(-0.5 * (variances / determinant * squares + logs).sum())
 
 
 def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:

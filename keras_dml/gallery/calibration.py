@@ -13,11 +13,12 @@ from __future__ import annotations
 import pathlib
 import warnings
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from keras_dml import evaluation
+from keras_dml import scoring as scorings
 from keras_dml._contents import copies
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
@@ -25,6 +26,9 @@ from keras_dml.gallery.boundary import Boundary
 from keras_dml.gallery.names import composed
 from keras_dml.gallery.results import MOVED, PROVISIONAL, GroupRate, Threshold
 from keras_dml.zoo import catalog, lookup
+
+if TYPE_CHECKING:
+    from keras_dml.gallery.model import GalleryModel
 
 # With recordings of vowels, a threshold for a false accept rate of 5 % was calibrated with 2
 # recordings per person. The measured false accept rate was 10 % with 4 enrolled recordings per
@@ -254,7 +258,11 @@ def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.nd
 
 
 def everybodys_claims(
-    distances: np.ndarray, people: np.ndarray, sessions: ArrayLike | None = None
+    model: GalleryModel,
+    scoring: scorings.Scoring,
+    embeddings: np.ndarray,
+    people: np.ndarray,
+    sessions: ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Computes the scores of all claims that a recording belongs to a person.
 
@@ -264,21 +272,54 @@ def everybodys_claims(
     sessions. A person with only one recording makes no genuine claim.
 
     Args:
-        distances: Distances between all recordings, shape `(recordings, recordings)`.
+        model: Model that computed the embeddings.
+        scoring: Scoring of the gallery.
+        embeddings: Embeddings of all recordings, shape `(recordings, ...)`.
         people: Name of the person of each recording, shape `(recordings,)`.
         sessions: Session of each recording, or None.
 
     Returns:
-        `(scores, probes, claims)`, three arrays of shape `(claims,)`. `scores` contains the least
-        distance to a recording of the claimed person. `probes` contains the person who made the
-        recording, and `claims` contains the claimed person.
+        `(scores, probes, claims)`, three arrays of shape `(claims,)`. `probes` contains the person
+        who made the recording, and `claims` contains the claimed person.
     """
     names = check_people(people)
-    distances = np.where(not_enrolled(people, sessions), np.inf, distances)
-    scores = np.stack([distances[:, people == name].min(axis=1) for name in names], axis=1)
+    enrolled = ~not_enrolled(people, sessions)
+    order = np.argsort(people, kind="stable")
+    _, counts = np.unique(people, return_counts=True)
+    singles = scoring.summary(model, embeddings, np.ones(len(people), int))
+    everybody = scoring.summary(model, embeddings[order], counts)
+    scores = scoring.compare(model, singles, everybody)  # (recordings, names)
+    for column, name in enumerate(names):
+        rows = np.flatnonzero(people == name)
+        scores[rows, column] = _genuine_scores(
+            model, scoring, embeddings[rows], enrolled[np.ix_(rows, rows)]
+        )
     probes, claimed = (x.ravel() for x in np.broadcast_arrays(people[:, None], names))
     is_claim = np.isfinite(scores.ravel())
     return scores.ravel()[is_claim], probes[is_claim], claimed[is_claim]
+
+
+def _genuine_scores(model, scoring, embeddings, enrolled):
+    """Computes the score of each recording of a person against the person's other recordings.
+
+    Args:
+        model: Model that computed the embeddings.
+        scoring: Scoring of the gallery.
+        embeddings: Embeddings of the person, shape `(recordings, ...)`.
+        enrolled: True at `(i, j)` if recording i is compared with recording j, shape `(recordings,
+            recordings)`.
+
+    Returns:
+        Scores, shape `(recordings,)`. A score is infinite if no recording can be compared.
+    """
+    scores = np.full(len(embeddings), np.inf)
+    rows = np.flatnonzero(enrolled.any(axis=1))
+    if len(rows):
+        stored = np.concatenate([embeddings[enrolled[row]] for row in rows])
+        singles = scoring.summary(model, embeddings[rows], np.ones(len(rows), int))
+        references = scoring.summary(model, stored, enrolled[rows].sum(axis=1))
+        scores[rows] = np.diagonal(scoring.compare(model, singles, references))
+    return scores
 
 
 def calibrated(
@@ -397,6 +438,24 @@ def _group_rates(scores, people, value, groups):
     return tuple(group_rates)
 
 
+def card_for(card: dict[str, Any] | None, scoring: str) -> dict[str, Any] | None:
+    """Returns a card with only the thresholds and imposter scores of one scoring.
+
+    Args:
+        card: Card of a model, or None.
+        scoring: Name of the scoring. A threshold of the card without the entry `scoring` belongs to
+            the scoring `nearest`.
+    """
+    if card is None:
+        return None
+    rows = card.get("thresholds", [])
+    rows = [row for row in rows if row.get("scoring", scorings.DEFAULT) == scoring]
+    about = {**card, "thresholds": rows}
+    if scorings.card_scoring(card) != scoring:
+        about.pop("imposters", None)
+    return about
+
+
 def provisional(card: dict[str, Any] | None) -> dict[float, Threshold]:
     """Returns the thresholds in a model card, `{false accept rate: threshold}`.
 
@@ -410,12 +469,15 @@ def provisional(card: dict[str, Any] | None) -> dict[float, Threshold]:
     return {row["far"]: _of_row(row) for row in sorted(rows, key=lambda row: row["far"])}
 
 
-def provisional_by_name(model: str | None) -> dict[float, Threshold]:
+def provisional_by_name(
+    model: str | None, scoring: str = scorings.DEFAULT
+) -> dict[float, Threshold]:
     """Returns the thresholds in the card of a named model. Does not load the model.
 
     Args:
         model: Name or path of the model, as a gallery stores it. If None, the function returns an
             empty dict.
+        scoring: Name of the gallery's scoring.
     """
     if model is None:
         return {}
@@ -426,6 +488,7 @@ def provisional_by_name(model: str | None) -> dict[float, Threshold]:
         card = catalog.card(model)
     except (OSError, ValueError):  # the model has no card, or does not exist any more
         return {}
+    card = card_for(card, scoring)
     if file is not None and file.suffix == lookup.EDGE_SUFFIX:
         # The thresholds hold for the file that the card names, not for a file with other weights.
         return provisional(card) if card.get("edge", {}).get("file") == file.name else {}

@@ -86,8 +86,8 @@ def export_tflite(
       ai-edge-litert.
     - `golden.npz`: a test recording and its scores in the gallery. `python decide.py` computes the
       scores on the device and compares them with the stored scores.
-    - `gallery.json`: the threshold, the decision rule in words and the inputs of the model, for
-      programs in other languages.
+    - `gallery.json`: the threshold, the scoring, the decision rule in words and the inputs of the
+      model, for programs in other languages.
 
     The folder contains unencrypted embeddings and names, which are personal data. Before the folder
     gets its final name, this function runs `decide.py` in another process. Then the function
@@ -187,6 +187,7 @@ def _people(gallery):
         "enrolled": enrolled[rows],
         "people": np.array(people, dtype=str),
         "distance": distance.name or "",
+        "scoring": gallery.scoring,
         "steps": _steps(gallery.inputs.contract),
     }
 
@@ -274,13 +275,14 @@ def _about(gallery, threshold, people):
     rule = (
         "compute the distance from each observed recording to the nearest enrolled recording of "
         "the person. Reject if an observed recording is nearer to a recording that `reject` stored "
-        "as an imposter of the person. Otherwise accept if the mean of the distances is at most "
-        f"{threshold.value:.6g}"
+        f"as an imposter of the person. Otherwise accept if {_score_in_words(gallery.scoring)} is "
+        f"at most {threshold.value:.6g}"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
         "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
         "distance": _distance_in_words(gallery._model.distance),
+        "scoring": gallery.scoring,
         "threshold": {**dataclasses.asdict(threshold), "rule": rule},
         "model": {  # the path of the model on this machine is removed
             "name": pathlib.Path(gallery._model.name).name,
@@ -288,6 +290,14 @@ def _about(gallery, threshold, people):
         },
         "takes": None if contract is None else contract.as_dict(),
     }
+
+
+def _score_in_words(scoring):
+    if scoring == "nearest":
+        return "the mean of the distances"
+    if scoring == "mean":
+        return "the distance from the mean of the observed to the mean of the enrolled recordings"
+    return f"the negative of `log_likelihood_ratio` of {DECIDE}"
 
 
 def _distance_in_words(distance):

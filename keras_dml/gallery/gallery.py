@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_dml import _messages, evaluation
+from keras_dml import scoring as scorings
 from keras_dml._arrays import whole
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
@@ -24,6 +25,7 @@ from keras_dml.gallery.backups import backup
 from keras_dml.gallery.boundary import Boundary, compute_boundary
 from keras_dml.gallery.calibration import (
     calibrated,
+    card_for,
     check_people,
     choose_boundary,
     choose_threshold,
@@ -97,9 +99,9 @@ class Gallery:
     people under numbers if their names are secret. The index on a server is never encrypted, so
     encrypt the disk of the server.
 
-    For each observed recording, the gallery computes the distance to the nearest enrolled recording
-    of a person. The score of the person is the mean distance of all observed recordings
-    (Abdelwahab2019, section 6). A smaller score means a better match. Only `enroll` and `merge` add
+    The scoring computes the score of a person, see `keras_dml.scoring`. With the scoring `nearest`,
+    the score is the distance to the nearest enrolled recording of the person, averaged over the
+    observed recordings. A smaller score means a better match. Only `enroll` and `merge` add
     enrolled recordings.
 
     Args:
@@ -119,11 +121,18 @@ class Gallery:
             removed, the person's templates in the backups then become unreadable.
         tries: Object that limits rejected claims per person and client. If None, claims are not
             counted. Use `tries=None` only in experiments.
+        scoring: Scoring of a new gallery, `"nearest"`, `"mean"` or `"two_covariance"`. Default: the
+            scoring with which the gallery was made, or for a new gallery the scoring in the model
+            card. Thresholds are valid only for one scoring, so the scoring cannot be changed.
+
+    Attributes:
+        scoring: Name of the scoring.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
-        ValueError: If the file is not a gallery or is damaged, if the gallery has another model or
-            key, or if `model` is missing for a new gallery.
+        ValueError: If the file is not a gallery or is damaged, if the gallery has another model,
+            key or scoring, if the model does not support the scoring, or if `model` is missing for
+            a new gallery.
         OSError: If the file or the server cannot be used.
 
     Example:
@@ -155,6 +164,7 @@ class Gallery:
         key: bytes | Path | None = None,
         keys: Path | None = None,
         tries: Tries | None = DEFAULT,
+        scoring: str | None = None,
     ):
         _check_path(path, model)
         if not isinstance(tries, Tries | None):
@@ -164,10 +174,13 @@ class Gallery:
                     type=type(tries).__name__,
                 )
             )
+        rule = None if scoring is None else scorings.get(scoring)
         loaded = None if model is None else self._load(model)  # before a file is created
+        if rule is not None and loaded is not None:
+            rule.check(loaded)
         self._records = Records(path, key, keys)
         try:
-            self._model = self._checked_model(loaded)
+            self._model = self._checked_model(loaded, scoring)
             self._records.check()
         except BaseException:
             self.close()
@@ -181,7 +194,7 @@ class Gallery:
 
         return KerasModel(model)
 
-    def _checked_model(self, model):
+    def _checked_model(self, model, scoring):
         about = self._records.about()
         if model is None and not about:
             raise ValueError(
@@ -192,9 +205,12 @@ class Gallery:
                 )
             )
         model = self._load(about["model"]) if model is None else model
+        if not about:
+            scoring = scorings.card_scoring(model.card) if scoring is None else scoring
+            scorings.get(scoring).check(model)
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         facts = {"model": model.name, "fingerprint": model.fingerprint, "created": created}
-        about = self._records.describe(facts, model.index)
+        about = self._records.describe({**facts, "scoring": scoring}, model.index)
         self._about = {name: about[name] for name in ("model", "fingerprint")}
         if about["fingerprint"] != model.fingerprint:
             enrolled, marked, _ = self._records.counts()
@@ -218,7 +234,25 @@ class Gallery:
                     expected_fingerprint=about["fingerprint"][:12],
                 )
             )
+        self._scoring = scorings.get(about.get("scoring", scorings.DEFAULT))
+        if scoring not in (None, self.scoring):
+            raise ValueError(
+                Message(
+                    "{scoring} is {value!r}, but {path} was made for the scoring {expected!r}. "
+                    "Thresholds are valid only for one scoring. Open the gallery without "
+                    "{scoring}, or enroll the recordings in a new gallery.",
+                    value=scoring,
+                    path=self.path,
+                    expected=self.scoring,
+                )
+            )
+        self._scoring.check(model)
         return model
+
+    @property
+    def scoring(self) -> str:
+        """Name of the scoring, see `keras_dml.scoring`."""
+        return self._scoring.name
 
     @property
     def path(self) -> Path:
@@ -253,7 +287,12 @@ class Gallery:
         false accept rates were measured on the people that the card describes. The rates are valid
         for similar people and recordings.
         """
-        return provisional(self._model.card)
+        return provisional(self._card)
+
+    @property
+    def _card(self):
+        """The model card with the thresholds of the gallery's scoring, or None."""
+        return card_for(self._model.card, self.scoring)
 
     @property
     def deciding(self) -> Threshold | None:
@@ -381,20 +420,41 @@ class Gallery:
         """Returns `{row: reason}` for embeddings too far from the person's other embeddings."""
         limits = [threshold.value for threshold in self.thresholds.values()]
         enrolled = self._read_templates([person]).enrolled_of(person)
-        references = np.concatenate([enrolled, z]) if len(enrolled) else z
-        if not limits or len(references) < 2:
+        if not limits or len(enrolled) + len(z) < 2:
             return {}
-        scores = self._model.distances(z, references)
-        scores[np.arange(len(z)), len(enrolled) + np.arange(len(z))] = np.inf
+        limit = max(limits)
+        if self._scoring.has_means:
+            scores = dict(enumerate(self._scores_of_new(z, enrolled)))
+            too_far = {row: score for row, score in scores.items() if score > limit}
+        else:
+            references = np.concatenate([enrolled, z])
+            scores = self._model.distances(z, references)
+            scores[np.arange(len(z)), len(enrolled) + np.arange(len(z))] = np.inf
+            too_far = outliers(scores, len(enrolled), limit)
+        measure = "score against the" if self._scoring.has_means else "distance to the nearest"
+        plural = "s" if self._scoring.has_means else ""
         return {
             row: Message(
-                "its distance to the nearest other recording of {name!r} exceeds the threshold"
-                "{scores}",
+                "its {measure} other recording{plural} of {name!r} exceeds the threshold{scores}",
+                measure=measure,
+                plural=plural,
                 name=person,
-                scores=_messages.name("scores", f" ({nearest:.4g} > {max(limits):.4g})"),
+                scores=_messages.name("scores", f" ({score:.4g} > {limit:.4g})"),
             )
-            for row, nearest in outliers(scores, len(enrolled), max(limits)).items()
+            for row, score in too_far.items()
         }
+
+    def _scores_of_new(self, z, enrolled):
+        """Computes the score of each new recording of a person against the person's enrolled
+        recordings, or for a new person against the other new recordings."""
+        references = [enrolled] * len(z)
+        if not len(enrolled):
+            references = [np.delete(z, row, axis=0) for row in range(len(z))]
+        pairs = zip(z, references, strict=True)
+        return [
+            float(self._scoring.scores(self._model, probe[None], stored, [len(stored)])[0])
+            for probe, stored in pairs
+        ]
 
     def check_counts(self, people: Iterable[str]) -> None:
         """Emits a `UserWarning` if people have far fewer recordings than the calibration people.
@@ -637,8 +697,9 @@ class Gallery:
         scale = None
         if first:
             first = np.concatenate(first)
-            to_itself = np.mean(np.diag(self._model.distances(first, first)), dtype=np.float64)
-            scale = Scale.from_card(self._model.card, to_itself)
+            singles = self._scoring.summary(self._model, first, np.ones(len(first), int))
+            to_itself = np.diag(self._scoring.compare(self._model, singles, singles)).mean()
+            scale = Scale.from_card(self._card, to_itself)
         self._cached_scale = templates, scale
         return scale
 
@@ -731,14 +792,14 @@ class Gallery:
         warn_of_trained(self._model.trained_on, people)
         recordings, people, sessions = without_copies(recordings, people, sessions)
         z = self._model.embed(recordings)
-        claims = everybodys_claims(self._model.distances(z, z), people, sessions)
+        claims = everybodys_claims(self._model, self._scoring, z, people, sessions)
         threshold = calibrated(
             *claims,
             far,
             groups=groups,
             extrapolate=extrapolate,
             enrolled=usual_count(people),
-            card=self._model.card,
+            card=self._card,
         )
         self._records.set_threshold(threshold)
         warn_of_more(self.people(), [threshold])
@@ -899,19 +960,18 @@ class Gallery:
         """
         count = common_windows(recordings, window)
         z, hidden = self._model.embed(recordings), not_enrolled(people, sessions)
-        names = np.unique(people)
+        order = np.argsort(people, kind="stable")
         scores, probes, claims = [], [], []
         for i, recording in enumerate(recordings):
             windows = [recording[k * window : (k + 1) * window] for k in range(count)]
-            distances = self._model.distances(self._model.embed(windows), z)
-            distances[:, hidden[i]] = np.inf
-            for name in names:
-                nearest = distances[:, people == name].min(axis=1)
-                if np.isfinite(nearest).all():  # False if this is the person's only recording
-                    scores.append(nearest)
-                    probes.append(people[i])
-                    claims.append(name)
-        return np.stack(scores).astype(np.float64), np.array(probes), np.array(claims)
+            rows = order[~hidden[i][order]]
+            names, counts = np.unique(people[rows], return_counts=True)
+            observed = self._scoring.summary(self._model, self._model.embed(windows), [1] * count)
+            enrolled = self._scoring.summary(self._model, z[rows], counts)
+            scores.append(self._scoring.compare(self._model, observed, enrolled).T)
+            probes += [people[i]] * len(names)
+            claims += names.tolist()
+        return np.concatenate(scores), np.array(probes), np.array(claims)
 
     def reject(self, person: str, recordings: ArrayLike | Recordings) -> None:
         """Stores imposter recordings for a person (hard negatives).
@@ -1206,7 +1266,7 @@ class Gallery:
                 f"{self.path} is damaged: it holds embeddings of {flat.shape[1]} numbers, but its "
                 f"model gives embeddings of {np.prod(shape)} numbers. Restore a backup."
             )
-        return Templates(names, enrolled, flat.reshape(len(names), *shape))
+        return Templates(names, enrolled, flat.reshape(len(names), *shape), self._scoring)
 
     def _templates_of(self, person) -> tuple[str, Templates]:
         """Returns the stored form of a person's name, and the `Templates` of this person."""

@@ -12,6 +12,7 @@ import pathlib
 from collections.abc import Iterable, Iterator
 
 from keras_dml import _messages
+from keras_dml import scoring as scorings
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery.calibration import (
@@ -288,7 +289,9 @@ def check(
     """
     with _opened(path, key, keys) as records:
         if decides_by == "threshold":
-            card_thresholds = provisional_by_name(records.about().get("model"))
+            about = records.about()
+            scoring = about.get("scoring", scorings.DEFAULT)
+            card_thresholds = provisional_by_name(about.get("model"), scoring)
             choose_threshold(records.thresholds(), far, card_thresholds)
         if decides_by == "boundary":
             choose_boundary(records.boundaries(), far)
@@ -345,6 +348,7 @@ def describe(records: Records) -> GalleryInfo:
     """Returns facts about the gallery to which the records belong."""
     about = records.about()
     enrolled, marked, first = records.counts()
+    scoring = about.get("scoring", scorings.DEFAULT)
     return GalleryInfo(
         path=str(records.path),
         model=about.get("model"),
@@ -357,7 +361,8 @@ def describe(records: Records) -> GalleryInfo:
         reading=valid_options(about.get("reading")),
         thresholds=records.thresholds(),
         boundaries=records.boundaries(),
-        provisional=provisional_by_name(about.get("model")),
+        provisional=provisional_by_name(about.get("model"), scoring),
+        scoring=scoring,
     )
 
 

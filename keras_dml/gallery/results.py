@@ -118,6 +118,7 @@ class GalleryInfo:
         boundaries: Decision thresholds of `listen`, `{false match rate: Boundary}`.
         provisional: Thresholds of the model card. The gallery uses the thresholds of the card until
             `calibrate` sets a threshold.
+        scoring: Name of the scoring, see `keras_dml.scoring`.
     """
 
     path: str
@@ -132,6 +133,7 @@ class GalleryInfo:
     thresholds: dict[float, Threshold]
     boundaries: dict[float, Boundary]
     provisional: dict[float, Threshold]
+    scoring: str
 
 
 class GroupRate(NamedTuple):

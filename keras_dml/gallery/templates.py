@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_dml import scoring as scorings
 from keras_dml._contents import alike
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Templates:
         people: Name of the person of each embedding, sorted.
         enrolled: True for enrolled embeddings, False for embeddings that `reject` stored.
         embeddings: Embeddings, shape `(count, ...)`.
+        scoring: Scoring of the gallery.
 
     Attributes:
         people: Name of the person of each embedding.
@@ -30,16 +32,23 @@ class Templates:
         names: Names of the people with at least one enrolled recording.
     """
 
-    def __init__(self, people: Sequence[str], enrolled: np.ndarray, embeddings: np.ndarray):
+    def __init__(
+        self,
+        people: Sequence[str],
+        enrolled: np.ndarray,
+        embeddings: np.ndarray,
+        scoring: scorings.Scoring,
+    ):
         self.people: np.ndarray = np.asarray(people, dtype=object)
         self.enrolled = enrolled
-        self._embeddings = embeddings
+        self._embeddings, self._scoring = embeddings, scoring
         self._enrolled_rows, self._marked_rows = np.flatnonzero(enrolled), np.flatnonzero(~enrolled)
         owners = self.people[self._enrolled_rows]
         first = np.ones(len(owners), bool)
         first[1:] = owners[1:] != owners[:-1]
         self._starts = np.flatnonzero(first)  # first index of each person in `_enrolled_rows`
         self._lower_bounds = NOT_COMPUTED
+        self._means = None  # `Summary` of all people, if it contains means
         self._owners = {}  # codes of the people for whom each embedding of a person is enrolled
         self.names: tuple[str, ...] = tuple(owners[self._starts])
         self._codes = {name: code for code, name in enumerate(self.names)}
@@ -107,15 +116,18 @@ class Templates:
     def _tied(self, model, probes, scores):
         """Returns the names of all people with the smallest score.
 
-        The scores of two people count as equal if they differ only by rounding, or if the
-        embeddings that are nearest to the probes are enrolled for both people.
+        The scores of two people count as equal if they differ only by rounding. If the score is the
+        distance to the nearest embedding, they also count as equal if the embeddings that are
+        nearest to the probes are enrolled for both people.
         """
         least = scores.min(initial=np.inf)
         if not np.isfinite(least):
             return ()
         first = int(scores.argmin())
         tied = scores <= least + TIE * abs(least)
-        shared = self._sharing(model, probes, self.names[first])
+        shared = ()
+        if not self._scoring.has_means:
+            shared = self._sharing(model, probes, self.names[first])
         tied[[code for code in shared if np.isfinite(scores[code])]] = True
         return tuple(self.names[code] for code in np.flatnonzero(tied))
 
@@ -137,7 +149,8 @@ class Templates:
     def _order(self, model, probes):
         """Returns the codes of people, sorted by a lower bound of each person's score. Also returns
         the lower bounds."""
-        bounds = self._bounds(model) if len(self.names) > FIRST else None
+        has_bounds = len(self.names) > FIRST and not self._scoring.has_means
+        bounds = self._bounds(model) if has_bounds else None
         if bounds is None:
             return np.arange(len(self.names)), np.full(len(self.names), -np.inf)
         nearest = np.minimum.reduceat(bounds(probes), self._starts, axis=1)  # (probes, names)
@@ -154,8 +167,7 @@ class Templates:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Computes the scores of probes against people.
 
-        A score is the distance from a probe to the nearest enrolled recording of the person,
-        averaged over the probes.
+        The scoring of the gallery computes the scores, see `keras_dml.scoring`.
 
         Args:
             model: Model of the gallery.
@@ -167,22 +179,35 @@ class Templates:
             imposter embedding is nearer to a probe than the person's enrolled embeddings are.
             `reject` stores imposter embeddings.
         """
-        if tuple(names) == self.names:
-            rows, starts = self._enrolled_rows, self._starts
-        else:
-            parts = [self._rows_of(self._codes[name]) for name in names]
-            rows = np.concatenate(parts)
-            starts = np.cumsum([0, *map(len, parts[:-1])])
-        distances = model.distances(probes, self._embeddings[rows])
-        nearest = np.minimum.reduceat(distances, starts, axis=1)  # (probes, names)
-        return nearest.mean(axis=0), self._denied(model, probes, nearest, names)
+        observed = self._scoring.summary(model, probes, [len(probes)])
+        enrolled = self._summary(model, names)
+        scores = self._scoring.compare(model, observed, enrolled)[0]
+        return scores, self._denied(model, probes, names)
 
-    def _denied(self, model, probes, nearest, names):
+    def _summary(self, model, names):
+        """Returns the `Summary` of the enrolled recordings of people."""
+        if not self._scoring.has_means:
+            embeddings, counts = self._rows_and_counts(names)
+            return self._scoring.summary(model, embeddings, counts)
+        if self._means is None:
+            self._means = self._scoring.summary(model, *self._rows_and_counts(self.names))
+        codes = [self._codes[name] for name in names]
+        return scorings.Summary(self._means.embeddings[codes], self._means.counts[codes])
+
+    def _rows_and_counts(self, names):
+        """Returns the enrolled embeddings of people, one person after the other, and the number of
+        embeddings of each person."""
+        rows = [self._rows_of(self._codes[name]) for name in names]
+        return self._embeddings[np.concatenate(rows)], np.array([len(part) for part in rows])
+
+    def _denied(self, model, probes, names):
         denied = np.zeros(len(names), bool)
-        if len(self._marked_rows):
-            distances = model.distances(probes, self._embeddings[self._marked_rows])
-            for i, name in enumerate(names):
-                marked = distances[:, self._marked_codes == self._codes[name]]
-                if marked.shape[1]:
-                    denied[i] = (marked.min(axis=1) < nearest[:, i]).any()
+        marked_codes = {*self._marked_codes.tolist()}
+        for i, name in enumerate(names):
+            if self._codes[name] not in marked_codes:
+                continue
+            marked = self._marked_rows[self._marked_codes == self._codes[name]]
+            nearest = model.distances(probes, self.enrolled_of(name)).min(axis=1)
+            imposters = model.distances(probes, self._embeddings[marked]).min(axis=1)
+            denied[i] = (imposters < nearest).any()
         return denied

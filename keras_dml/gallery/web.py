@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_dml import _files, export, inference
+from keras_dml import _files, export, inference, scoring
 from keras_dml._arrays import whole
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.export import edge_metadata, litert, parity, trials
 from keras_dml.gallery import litert_js
-from keras_dml.gallery.calibration import choose_threshold, provisional
+from keras_dml.gallery.calibration import card_for, choose_threshold, provisional
 from keras_dml.gallery.gallery import Gallery
 from keras_dml.gallery.keras_model import KerasModel, keras_model_of
 from keras_dml.gallery.results import Threshold
@@ -120,8 +120,9 @@ def export_web(
         TypeError: If a source is neither a gallery, a model nor a name, or if a gallery is a
             `keras_dml.edge.Gallery`.
         ValueError: If a model does not take recordings, if its embeddings are SPD matrices, if
-            there is no threshold for `far`, if two sources have the same name, or if `folder`
-            exists and this function did not write it. See also `keras_dml.export.tflite`.
+            there is no threshold for `far`, if a gallery has another scoring than `nearest`, if two
+            sources have the same name, or if `folder` exists and this function did not write it.
+            See also `keras_dml.export.tflite`.
         RuntimeError: If npm cannot download LiteRT.js, or if Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
         ImportError: If LiteRT is not installed.
@@ -202,8 +203,15 @@ class _Source:
                 f"The model {self._name} compares SPD matrices, which a web page cannot do. Export "
                 "a model whose embeddings are quantile functions or vectors."
             )
+        if is_gallery and source.scoring != scoring.DEFAULT:
+            raise ValueError(
+                f"The gallery {source.path} has the scoring {source.scoring!r}, but a web page "
+                f"decides by the scoring {scoring.DEFAULT!r}. Enroll the recordings in a gallery "
+                "with this scoring, or export a folder for a device."
+            )
         self._calibrated = source.thresholds if is_gallery else {}
-        from_card = provisional(self._model.card)
+        self._card = card_for(self._model.card, source.scoring if is_gallery else scoring.DEFAULT)
+        from_card = provisional(self._card)
         rows = self._calibrated or from_card
         self.thresholds: list[Threshold] = []
         if rows or far is not None:
@@ -267,7 +275,7 @@ class _Source:
         usual = None if metadata.usual is None else dataclasses.asdict(metadata.usual)
         names = contract.channels if contract else [str(i) for i in range(1, count + 1)]
         limits = [threshold.value for threshold in self._calibrated.values()]
-        imposters = (self._model.card or {}).get("imposters")
+        imposters = (self._card or {}).get("imposters")
         return {
             "title": self.title,
             "task": (self._model.card or {}).get("task"),

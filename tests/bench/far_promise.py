@@ -23,7 +23,7 @@ import numpy as np
 import typer
 from scipy.stats import binom
 
-from keras_dml import evaluation, inference, zoo
+from keras_dml import evaluation, inference, scoring, zoo
 from keras_dml._files import staged
 from keras_dml.gallery.boundary import compute_boundary
 from keras_dml.gallery.calibration import everybodys_claims
@@ -140,7 +140,9 @@ def of_thresholds(name, chosen, folder):
     if chosen.probe is not None:
         walkers = walkers.windows(chosen.probe)
     z = embedded(model, f"{name}_probes", walkers.signals, folder)
-    scores, probes, claims = everybodys_claims(model.distances(z, z), np.array(walkers.subjects))
+    scores, probes, claims = everybodys_claims(
+        model, scoring.get("nearest"), z, np.array(walkers.subjects)
+    )
     is_imposter = probes != claims
     return scores[is_imposter], probes[is_imposter], claims[is_imposter]
 

@@ -22,6 +22,7 @@ import time
 
 import numpy as np
 
+from keras_dml import scoring
 from keras_dml.gallery import Gallery
 from keras_dml.gallery.templates import Templates
 from tests.bench import smoke, timing
@@ -188,7 +189,9 @@ def on_a_server(folder, given):
             probes = probes_of(people, enrolled, given.probes)
             p50, p99, result = milliseconds(nearest(gallery), probes)
             names = [name_of(row) for row in range(len(enrolled))]
-            templates = Templates(names, np.ones(len(names), bool), enrolled)
+            templates = Templates(
+                names, np.ones(len(names), bool), enrolled, scoring.get("nearest")
+            )
             p50_exact, p99_exact, exact = milliseconds(
                 lambda probe: templates.nearest(gallery._model, probe[None], 5)[0][0], probes
             )

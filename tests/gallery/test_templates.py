@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from keras_dml import distances
+from keras_dml import distances, scoring
 from keras_dml.gallery.templates import FIRST, Templates
+
+NEAREST = scoring.get("nearest")
 
 
 class Model:
@@ -34,7 +36,7 @@ def test_nearest_equals_a_full_comparison(rng, top, probes):
     people = np.repeat([f"{i:03d}" for i in range(300)], 2)
     enrolled = np.ones(600, bool)
     enrolled[rng.choice(600, 40, replace=False)] = False
-    templates = Templates(people, enrolled, quantiles(rng, 600))
+    templates = Templates(people, enrolled, quantiles(rng, 600), NEAREST)
     z, model = quantiles(rng, probes), Model(distances.Wasserstein())
     scores, denied = templates.scores(model, z, templates.names)
     scores = np.where(denied, np.inf, scores)
@@ -46,12 +48,12 @@ def test_nearest_equals_a_full_comparison(rng, top, probes):
 
 def test_lower_bounds_save_comparisons(rng):
     z = quantiles(rng, 5000)
-    templates = Templates([f"{i:04d}" for i in range(5000)], np.ones(5000, bool), z)
+    templates = Templates([f"{i:04d}" for i in range(5000)], np.ones(5000, bool), z, NEAREST)
     model = Model(distances.Wasserstein())
     assert templates.nearest(model, z[1234:1235], 5)[0][0][0] == "1234"
     assert model.compared < 1000
     exhaustive = Model(distances.Stein())
     matrices = np.tile(np.eye(3), (200, 1, 1)) * rng.uniform(1, 9, (200, 1, 1))
-    templates = Templates([f"{i:03d}" for i in range(200)], np.ones(200, bool), matrices)
+    templates = Templates([f"{i:03d}" for i in range(200)], np.ones(200, bool), matrices, NEAREST)
     assert templates.nearest(exhaustive, matrices[7:8], 1)[0][0][0] == "007"
     assert exhaustive.compared == 200
