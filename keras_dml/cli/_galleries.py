@@ -26,6 +26,7 @@ def open_gallery(
     *,
     engine=None,
     may_be_new=False,
+    scoring=None,
     paths=None,
     needs=None,
 ):
@@ -39,6 +40,7 @@ def open_gallery(
         engine: Library that computes embeddings, an `_options.EngineName`. Default: see
             `engine_of`.
         may_be_new: If True, a gallery that does not exist is created.
+        scoring: Scoring of a new gallery, an `_options.ScoringName`, or None.
         paths: Files and folders of recordings that must exist, or None.
         needs: Further arguments of `keras_dml.gallery.check`, a dict `{name: value}`, or None.
 
@@ -56,7 +58,9 @@ def open_gallery(
             _check_model_exists(path, access)
         elif needs and needs.get("decides_by") == "threshold":
             # `galleries.check` would read the card of the model that the gallery names
-            card_thresholds = provisional_by_name(model)
+            card_thresholds = provisional_by_name(
+                model, galleries.info(path, **vars(access)).scoring
+            )
             choose_threshold(
                 galleries.thresholds(path, **vars(access)), needs["far"], card_thresholds
             )
@@ -65,12 +69,13 @@ def open_gallery(
     elif model is None:
         _refuse_without_model(path)
     with _console.stage(f"open {galleries.hide_password(path)}"):
-        gallery = _opened(path, model, access, engine)
+        gallery = _opened(path, model, access, engine, scoring)
     with gallery:
         yield gallery
 
 
-def _opened(path, model, access, engine):
+def _opened(path, model, access, engine, scoring):
+    scoring = None if scoring is None else scoring.value
     subject = "--engine keras"
     if engine is None:
         engine = engine_of(path, model, access)
@@ -80,9 +85,9 @@ def _opened(path, model, access, engine):
             raise ValueError(
                 "--keys is for galleries on a server, which --engine edge cannot open."
             )
-        return edge.Gallery(path, model, key=access.key)
+        return edge.Gallery(path, model, key=access.key, scoring=scoring)
     _extras.require_keras(subject, on_jax=True)
-    return galleries.Gallery(path, model, **vars(access))
+    return galleries.Gallery(path, model, **vars(access), scoring=scoring)
 
 
 def engine_of(path, model, access):

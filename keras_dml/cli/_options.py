@@ -83,6 +83,25 @@ GalleryModel = Annotated[
 ]
 
 
+class ScoringName(enum.StrEnum):
+    """Scorings of a gallery, see `keras_dml.scoring`."""
+
+    nearest = "nearest"
+    mean = "mean"
+    two_covariance = "two_covariance"
+
+
+Scoring = Annotated[
+    ScoringName | None,
+    typer.Option(
+        "--scoring",
+        help="Scoring of a new gallery: distance to the nearest enrolled recording, distance "
+        "between the means, or log likelihood ratio of the two-covariance model.",
+        show_default="the scoring in the model's card",
+    ),
+]
+
+
 class EngineName(enum.StrEnum):
     """Libraries that can compute embeddings and distances."""
 
@@ -230,6 +249,7 @@ GALLERY_NAMES = READING_NAMES | {  # arguments and functions of `keras_dml.galle
     "person": "PERSON",
     "recordings": "FILES",
     "replace=True": "--replace",
+    "scoring": "--scoring",
     "threshold": "--threshold",
     "window": "--window",
     "accept_older()": "`keras-dml restore` with --key",

@@ -88,6 +88,7 @@ def run(
             callback=_check_fraction,
         ),
     ] = None,
+    scoring: _options.Scoring = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ) -> None:
@@ -139,7 +140,12 @@ def run(
         listing = recordings.folder(folder)
         group_by_person = None if groups is None else _read_groups(groups, folder, listing.people)
         with _galleries.open_gallery(
-            gallery, options.model, options.access, engine=options.engine, may_be_new=True
+            gallery,
+            options.model,
+            options.access,
+            engine=options.engine,
+            may_be_new=True,
+            scoring=scoring,
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
             values, entries, refused = _galleries.read_listing(reader, listing)

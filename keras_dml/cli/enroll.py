@@ -33,6 +33,7 @@ def run(
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
+    scoring: _options.Scoring = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ) -> None:
@@ -55,12 +56,12 @@ def run(
     Example: keras-dml enroll family.db alice alice/*.csv --model gait_qp_wl
     """
     if files:
-        _enroll_person(gallery, person, files, options, as_json)
+        _enroll_person(gallery, person, files, scoring, options, as_json)
     else:
-        _enroll_people(gallery, person, options, as_json)
+        _enroll_people(gallery, person, scoring, options, as_json)
 
 
-def _enroll_person(gallery, person, files, options, as_json):
+def _enroll_person(gallery, person, files, scoring, options, as_json):
     """Enrolls files as one person, and prints the result for each file."""
     from keras_dml import _figures
     from keras_dml.cli import _answers, _console, _days, _galleries
@@ -69,7 +70,12 @@ def _enroll_person(gallery, person, files, options, as_json):
         paths = _galleries.find_files(files)  # before a new gallery is created
         _galleries.check_formats(paths)
         with _galleries.open_gallery(
-            gallery, options.model, options.access, engine=options.engine, may_be_new=True
+            gallery,
+            options.model,
+            options.access,
+            engine=options.engine,
+            may_be_new=True,
+            scoring=scoring,
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
             earlier = _days.earlier_dates(opened_gallery, [person])
@@ -94,7 +100,7 @@ def _enroll_person(gallery, person, files, options, as_json):
     _end(len(enrollment.kept), len(enrollment.repeated), len(enrollment.refused))
 
 
-def _enroll_people(gallery, folder, options, as_json):
+def _enroll_people(gallery, folder, scoring, options, as_json):
     """Enrolls the people of a folder one after the other, and prints the result for each file."""
     from keras_dml import gallery as galleries
     from keras_dml import recordings
@@ -113,7 +119,12 @@ def _enroll_people(gallery, folder, options, as_json):
                 f"{galleries.hide_password(gallery)} PERSON FILES."
             ) from None
         with _galleries.open_gallery(
-            gallery, options.model, options.access, engine=options.engine, may_be_new=True
+            gallery,
+            options.model,
+            options.access,
+            engine=options.engine,
+            may_be_new=True,
+            scoring=scoring,
         ) as opened_gallery:
             reader = _galleries.Reader(opened_gallery, options.reading)
             earlier = _days.earlier_dates(opened_gallery, listing.people)

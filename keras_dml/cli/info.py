@@ -21,7 +21,7 @@ def run(
 
     with _answers.spell_messages():
         facts = galleries.info(gallery, **vars(access))
-    names = ("path", "model", "fingerprint", "created", "encrypted")
+    names = ("path", "model", "fingerprint", "scoring", "created", "encrypted")
     counts = ("people", "recordings", "marked", "reading")
     if as_json:
         fields = {name: getattr(facts, name) for name in (*names, *counts)}
@@ -31,6 +31,7 @@ def run(
         ("gallery", facts.path),
         ("model", facts.model or "none yet"),
         ("fingerprint", (facts.fingerprint or "none yet")[:16]),
+        ("scoring", facts.scoring),
         ("created", facts.created or "unknown"),
         ("encrypted", "yes" if facts.encrypted else "no"),
         ("people", facts.people),

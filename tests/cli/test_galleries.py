@@ -108,6 +108,22 @@ def run_failing(command, *words):
     return re.search(r"Error: (.*)\n\(--debug", err, re.DOTALL)[1]
 
 
+def test_a_gallery_is_enrolled_with_a_scoring(command, model, walks, tmp_path):
+    folder, db = tmp_path / "squared", tmp_path / "new.db"
+    folder.mkdir()
+    signal = keras.Input((None, 3))
+    inputs = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
+    keras.Model(signal, QuantileLayer(6, p=2)(inputs)).save(folder / "model.keras")
+    root = walks.folder(["alice"], count=2)
+    words = ["enroll", db, "alice", root / "alice"]
+    assert "'nearest'" in run_failing(command, *words, "--model", model, "--scoring", "mean")
+    assert not db.exists()
+    run_json(command, *words, "--model", folder, "--scoring", "mean")
+    assert run_json(command, "info", db)[1]["scoring"] == "mean"
+    error = run_failing(command, *words, "--scoring", "nearest")
+    assert error.startswith("--scoring is 'nearest'") and "'mean'" in error
+
+
 def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, tmp_path):
     db, files = tmp_path / "family.db", [walks.file("alice", f"{i}.csv") for i in range(2)]
     code, out, _ = command("enroll", db, "alice", *files, "--model", model)
