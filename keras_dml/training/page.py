@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from keras_dml import scoring as scorings
 from keras_dml.zoo import catalog, headline
 
 _NOTE = (
@@ -58,6 +59,7 @@ def render(card: dict[str, Any], images: Sequence[str] = ()) -> str:
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         _headline(card),
+        _scoring(card),
         f"## Further figures\n\n{figures(card)}" if card["figures"] else "",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         thresholds(card),
@@ -82,6 +84,18 @@ def _headline(card):
     columns, rows = headline.table(card)
     table = f"\n\n{markdown_table(columns, rows)}" if rows else ""
     return f"## Main result\n\n{headline.words(card)}{table}"
+
+
+def _scoring(card):
+    if "scoring" not in card:
+        return ""
+    about = card["scoring"]
+    columns, rows = headline.table({**card, "baselines": about["rivals"]})
+    return (
+        f"## Scoring\n\nGalleries of this model use the scoring `{about['name']}` by default. The "
+        f"score is the {scorings.get(about['name']).text}. {about['choice']}\n\n"
+        f"{markdown_table(columns, rows)}"
+    )
 
 
 def _usage(card):

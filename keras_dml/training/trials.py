@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_dml import inference
 from keras_dml._typing import ArrayLike
+from keras_dml.scoring import Comparison, Scoring
 
 if TYPE_CHECKING:
     from keras_dml._backend import keras
@@ -131,6 +132,33 @@ def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) 
     probes = is_last_session(people.subjects, people.sessions)
     distances = inference.distance(model, embeddings[probes], embeddings[~probes])
     return _latest(distances, probes, people.subjects, people.sessions)
+
+
+def by_scoring(
+    scoring: Scoring, model: Comparison, embeddings: np.ndarray, people: People
+) -> Trials:
+    """Computes the trials of `from_embeddings` with another scoring.
+
+    Args:
+        scoring: Rule that computes the score of a probe against a person's enrolled recordings.
+        model: Model that computed the embeddings.
+        embeddings: Embedding of each recording.
+        people: See `from_model`.
+    """
+    probes = is_last_session(people.subjects, people.sessions)
+    subjects = np.asarray(people.subjects)
+    order = np.argsort(subjects[~probes], kind="stable")
+    names, counts = np.unique(subjects[~probes], return_counts=True)
+    rows = int(probes.sum())
+    singles = scoring.summary(model, embeddings[probes], np.ones(rows, int))
+    enrolled = scoring.summary(model, embeddings[~probes][order], counts)
+    return Trials(
+        scores=scoring.compare(model, singles, enrolled).ravel(),
+        probes=np.repeat(subjects[probes], len(names)),
+        claims=np.tile(names, rows),
+        recordings=np.repeat(np.arange(rows), len(names)),
+        enrolled=np.tile(counts, rows),
+    )
 
 
 def is_last_session(subjects: Sequence[Any], sessions: Sequence[Any]) -> np.ndarray:

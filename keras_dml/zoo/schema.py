@@ -7,6 +7,8 @@ import re
 import sys
 from typing import Any
 
+from keras_dml.scoring import SCORINGS
+
 
 def number(value: Any) -> bool:
     """a number"""
@@ -46,6 +48,11 @@ def text_or_null(value: Any) -> bool:
 def interval(value: Any) -> bool:
     """an interval [low, high]"""
     return isinstance(value, list) and len(value) == 2 and all(map(number, value))
+
+
+def scoring(value: Any) -> bool:
+    """one of: nearest, mean, two_covariance"""
+    return value in SCORINGS
 
 
 def repeats(value: Any) -> bool:
@@ -205,6 +212,7 @@ THRESHOLD: dict[str, Any] = {
     "tar": number,
     "tar_ci95": interval,
     "score": text,
+    "scoring?": scoring,  # if it is missing, the threshold holds for the scoring `nearest`
     "enrolled": whole,
     "people": whole,
     "carried?": text,
@@ -234,6 +242,8 @@ GROUPS: dict[str, Any] = {
 REFUSED = {"refused": whole, "recordings": whole}
 # Attacks that were measured, and attacks that were not measured.
 ATTACKS = {"measured": text, "not_measured": text}
+# Scoring of the headline, how it was chosen, and the other scorings on the same trials.
+SCORING = {"name": scoring, "choice": text, "rivals": [BASELINE]}
 # Distances of false claims by people who are not in the training data, in units of the published
 # model's distance.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
@@ -273,6 +283,7 @@ CARD: dict[str, Any] = {
     "data": (OF_PEOPLE, OF_CLASSES),
     "headline": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES, UNMEASURED),
     "choice?": text,  # how the method was chosen, if the headline measures the choice too
+    "scoring?": SCORING,
     "baselines": [BASELINE],
     "figures": [FIGURE],
     "figures_are?": text,

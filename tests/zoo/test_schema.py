@@ -37,6 +37,16 @@ def of_images(whole, images_card):
     }
 
 
+def test_a_card_names_a_known_scoring_and_its_rivals(whole):
+    rival = whole["baselines"][0]
+    whole["scoring"] = {"name": "mean", "choice": "chosen on other people", "rivals": [rival]}
+    whole["thresholds"][0]["scoring"] = "mean"
+    assert not schema.problems(whole)
+    whole["scoring"]["name"] = "plda"
+    (problem,) = schema.problems(whole)
+    assert "scoring.name" in problem and "nearest, mean, two_covariance" in problem
+
+
 def leaves(value, path=()):
     """Yields the paths of all entries of a nested card."""
     items = value.items() if isinstance(value, dict) else enumerate(value)

@@ -247,11 +247,10 @@ def _train_best(
         counts = len(set(people.subjects)), len(tasks.measurable(people, task.window))
         model = method.model(task, people)
         return TrainedModel(task, people, method, model, [], [], describe_too_few(*counts))
-    evaluations = [
-        _evaluate(task, people, groups, method, seconds_left)
-        for method in methods
-        if not method.is_network
-    ]
+    evaluations = []
+    for method in methods:
+        if not method.is_network:
+            evaluations += _evaluate(task, people, groups, method, seconds_left)
     notes, trainings = [], None
     for network in (method for method in methods if method.is_network):
         trainings = begin_trainings(work, task, people, groups, network, steps, seconds_left)
@@ -260,14 +259,14 @@ def _train_best(
             notes.append(f"The network {network.name} was left out, {reason}.")
             continue
         try:
-            evaluations.append(_evaluate(task, people, groups, network, seconds_left, trainings))
+            evaluations += _evaluate(task, people, groups, network, seconds_left, trainings)
         except TooSlow:
             work.begin(0)
             notes.append(f"The network {network.name} was left out, {SLOWER}.")
     method = cross_validation.best_method(evaluations).method
     model = method.model(task, people, trainings.run() if method.is_network else None)
     if evaluations[-1].method.is_network:
-        notes += trainings.describe_changes(evaluations[-1].method.name)
+        notes += trainings.describe_changes(network.name)
     return TrainedModel(task, people, method, model, evaluations, notes)
 
 
@@ -278,8 +277,11 @@ def _evaluate(
     method: Method,
     seconds_left: Callable[[], float],
     trainings: Trainings | None = None,
-) -> Evaluation:
-    """Evaluates a method on all groups. `trainings` is None for a closed-form method."""
+) -> list[Evaluation]:
+    """Evaluates a method on all groups, with each scoring that its models support.
+
+    `trainings` is None for a closed-form method. The first evaluation has the scoring `nearest`.
+    """
     start, embed = time.monotonic(), cross_validation.Embedder()
 
     def measure(left_out, description):
@@ -289,16 +291,30 @@ def _evaluate(
             run = None if trainings is None else trainings.run(*indices)
             model = method.model(task, rest, run)
             windows = cross_validation.unit_windows(task, rest)
-            yield indices, cross_validation.evaluate_model(model, windows, tested, embed)
+            fitted = task.to_measure(rest)
+            yield (
+                indices,
+                cross_validation.evaluate_scorings(model, fitted, windows, tested, embed),
+            )
 
     single = [(i,) for i in range(len(groups))]
-    parts = [part for _, (part,) in measure(single, "groups")]
+    parts = [results for _, results in measure(single, "groups")]
     seconds = time.monotonic() - start
     is_slow = method.is_network or cross_validation.is_slow(seconds, seconds_left())
-    nested = {}
-    for pair, results in measure(cross_validation.nested_pairs(len(groups), is_slow), "choice"):
-        nested |= zip([pair, pair[::-1]], results, strict=True)
-    return Evaluation(method, tuple(parts), time.monotonic() - start, nested)
+    pairs = [*measure(cross_validation.nested_pairs(len(groups), is_slow), "choice")]
+    seconds = time.monotonic() - start
+    results = [*parts, *(scorings for _, scorings in pairs)]
+    evaluations = []
+    for scoring in results[0]:
+        if not all(scoring in each for each in results):
+            continue  # a model has too few people for the two-covariance model
+        nested = {}
+        for pair, scorings in pairs:
+            nested |= zip([pair, pair[::-1]], scorings[scoring], strict=True)
+        scored = method if scoring == method.scoring else method.with_scoring(scoring)
+        singles = tuple(part for each in parts for part in each[scoring])
+        evaluations.append(Evaluation(scored, singles, seconds, nested))
+    return evaluations
 
 
 def _publish(folder, trained, usual, steps, start):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keras_dml import evaluation, quality
+from keras_dml import scoring as scorings
 from keras_dml._backend import keras
 from keras_dml.training import _card, page, pooled
 from keras_dml.training.own import cross_validation
@@ -33,6 +34,19 @@ CARRIED = (
     "The interval of the FAR contains both the measured interval and the interval that this number "
     "of people supports. If you can, calibrate on people who are not in the training data of this "
     "file."
+)
+CARRIED_RATIOS = (
+    "The model in this file is trained on all people, so its thresholds come from the models of "
+    "the groups. The scores are log likelihood ratios, which need no conversion. The TAR is "
+    "measured on people who were not used in training. As in the main result, the method and the "
+    "threshold were chosen on other groups. The interval of the FAR contains both the measured "
+    "interval and the interval that this number of people supports. If you can, calibrate on "
+    "people who are not in the training data of this file."
+)
+SCORING_CHOICE = (
+    "The scoring was chosen together with the method, on groups of people that are not used for "
+    "the figures of the main result. The rows of the other scorings are measured with the same "
+    "models."
 )
 CONSENT = (
     "This card does not record the consent of the people. Enroll and train only with people who "
@@ -179,10 +193,13 @@ def build(
         "limits": [describe_support(support), *about["limits"]],
         "headline": {"trials": _trials(task), "repeats": task.repeats, **pooled.headline(best)},
         "choice": cross_validation.describe_choice(evaluations),
+        "scoring": _scoring(best, trained),
         "figures": [_figure(each) for each in evaluations],
         "figures_are": _describe_figures(trained),
         "baselines": [
-            _baseline(best, each) for each in evaluations if each.method != trained.method
+            _baseline(best, each, trained.method)
+            for each in evaluations
+            if each.method.base != trained.method.base
         ],
         **thresholds(trained),
         "support": support,
@@ -210,8 +227,11 @@ def thresholds(trained: TrainedModel) -> dict[str, Any]:
     results = {far: cross_validation.threshold_for_far(best, per_group, far) for far in FARS}
     results = {far: result for far, result in results.items() if result is not None}
     windows = cross_validation.unit_windows(trained.task, trained.people)
-    unit = cross_validation.distance_unit(trained.model, windows, cross_validation.Embedder())
-    offset = cross_validation.distance_offset(trained.model)
+    has_ratios = trained.method.scoring == scorings.TwoCovariance.name
+    unit, offset = 1.0, 0.0
+    if not has_ratios:
+        unit = cross_validation.distance_unit(trained.model, windows, cross_validation.Embedder())
+        offset = cross_validation.distance_offset(trained.model)
     rows = [
         {
             "far": far,
@@ -219,7 +239,8 @@ def thresholds(trained: TrainedModel) -> dict[str, Any]:
             "trials": certified.trials,
             "tar": float(rates.tar),
             "tar_ci95": list(map(float, rates.tar_ci95)),
-            "score": pooled.SCORE,
+            "score": scorings.get(trained.method.scoring).text,
+            "scoring": trained.method.scoring,
             "enrolled": int(np.median(best.trials.enrolled)),
             "people": certified.people,
             "method": certified.method,
@@ -230,12 +251,23 @@ def thresholds(trained: TrainedModel) -> dict[str, Any]:
                     float(max(certified.ci95[1], rates.far_ci95[1])),
                 ],
             },
-            "carried": CARRIED,
+            "carried": CARRIED_RATIOS if has_ratios else CARRIED,
         }
         for far, (certified, rates) in results.items()
     ]
     imposters = pooled.imposter_statistics(best.trials, float(unit), offset)
     return {"thresholds": rows, "imposters": imposters}
+
+
+def _scoring(best, trained):
+    """Returns the card's `scoring`: the chosen scoring, and the others with the same models."""
+    method = trained.method
+    rivals = [
+        _baseline(best, each, method)
+        for each in trained.evaluations
+        if each.method.base == method.base and each.method != method
+    ]
+    return {"name": method.scoring, "choice": SCORING_CHOICE, "rivals": rivals}
 
 
 def _chosen_evaluation(trained):
@@ -246,10 +278,11 @@ def _trials(task):
     by_session = task.repeats == "sessions"
     probes = "a person's last session" if by_session else "the later half of a person's recordings"
     return (
-        f"each window of {task.seconds:.3g} s of {probes} is compared with the nearest earlier "
-        "recording of each person in the same group. The model of a group was not trained on "
-        "people of the group. The distances of a group are divided by the median distance that "
-        "its model computes between two training people. Then the trials of all groups are pooled"
+        f"each window of {task.seconds:.3g} s of {probes} is compared with the earlier recordings "
+        "of each person in the same group. The model of a group was not trained on people of the "
+        "group. The distances of a group are divided by the median distance that its model "
+        "computes between two training people, and log likelihood ratios are not changed. Then "
+        "the trials of all groups are pooled"
     )
 
 
@@ -287,10 +320,13 @@ def _describe_figures(trained):
     )
 
 
-def _baseline(chosen, evaluated):
+def _baseline(best, evaluated, trained):
+    """Compares another method with the method `trained`, on the same trials."""
     method = evaluated.method
     kind = pooled.INSTEAD if method.is_network or method.weights else pooled.NO_NETWORK
-    return pooled.baseline(chosen, method.name, method.what, kind, evaluated.trials.scores)
+    if method.base == trained.base:
+        kind = pooled.SAME_MODEL
+    return pooled.baseline(best, method.name, method.what, kind, evaluated.trials.scores)
 
 
 def _limits(task, evaluations):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keras_dml import evaluation, inference
+from keras_dml import distances, evaluation, inference
+from keras_dml import scoring as scorings
 from keras_dml._contents import content
-from keras_dml.training import measure, pooled, trials
+from keras_dml.training import measure, pooled, trials, two_covariance
 from keras_dml.training.own.task import Task, measurable, thin
 from keras_dml.training.people import People, folds
 from keras_dml.training.trials import Trials
@@ -164,6 +165,74 @@ def evaluate_model(
     return [dataclasses.replace(part, scores=(part.scores + offset) / unit) for part in parts]
 
 
+class _Compared:
+    """Distances and means of a model's embeddings, for scorings.
+
+    Args:
+        model: A `keras.Model`.
+    """
+
+    def __init__(self, model: keras.Model):
+        self._model, distance = model, inference.head_distance(model)
+        self.distance_name, self.has_mean = distance.name, distance.has_mean
+        self.mean_points, self.from_mean_point = distance.mean_points, distance.from_mean_point
+
+    def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
+        return inference.distance(self._model, probes, stored)
+
+
+class _Coordinates(distances.LogLikelihoodRatio):
+    """Distance of the two-covariance model, as a scoring needs it."""
+
+    distance_name = scorings.TwoCovariance.name
+
+
+def evaluate_scorings(
+    model: keras.Model, fitted: People, windows: People, groups: list[People], embed: Embedder
+) -> dict[str, list[Trials]]:
+    """Computes trials of groups with each scoring that the model supports.
+
+    Args:
+        model: A `keras.Model`.
+        fitted: Windows of people on whom the model was trained. The two-covariance model is fitted
+            to these windows.
+        windows: See `evaluate_model`.
+        groups: See `evaluate_model`.
+        embed: See `evaluate_model`.
+
+    Returns:
+        Dict from the name of a scoring to `Trials` of each group. The unit of the scores of
+        `nearest` and `mean` is described in `evaluate_model`. The scores of `two_covariance` are
+        negative log likelihood ratios.
+    """
+    results = {"nearest": evaluate_model(model, windows, groups, embed)}
+    compared = _Compared(model)
+    if compared.has_mean:
+        offset, unit = distance_offset(model), distance_unit(model, windows, embed)
+        rule = scorings.get("mean")
+        parts = [
+            trials.by_scoring(rule, compared, embed(model, group.signals), group)
+            for group in groups
+        ]
+        results["mean"] = [
+            dataclasses.replace(part, scores=(part.scores + offset) / unit) for part in parts
+        ]
+    vectors = embed(model, fitted.signals)
+    if vectors.ndim != 2:
+        return results
+    try:
+        kernel, bias, variances = two_covariance.two_covariance_weights(vectors, fitted.subjects)
+    except ValueError:  # too few people or recordings, or people who do not differ
+        return results
+    rule = scorings.get("two_covariance")
+    parts = []
+    for group in groups:
+        coordinates = embed(model, group.signals) @ kernel + bias
+        z = np.stack([coordinates, np.broadcast_to(variances, coordinates.shape)], axis=1)
+        parts.append(trials.by_scoring(rule, _Coordinates(), z, group))
+    return results | {rule.name: parts}
+
+
 def distance_offset(model: keras.Model) -> float:
     """Returns the number that is added to distances so that the smallest possible distance is 0.
 
@@ -209,16 +278,19 @@ def threshold_for_far(
         limits = [_limit(each.without(i), far) for i, each in enumerate(per_group)]
     except ValueError:  # raised if there are too few people, or if ties leave no threshold
         return None
-    if not min(certified.threshold, *limits) > 0:
-        return None
+    deciding = [evaluation_of_method, *per_group]
+    for each, limit in zip(deciding, [certified.threshold, *limits], strict=True):
+        has_zero = each.method.scoring != scorings.TwoCovariance.name
+        if not limit > (0 if has_zero else -math.inf):
+            return None
     decided = trials.concatenate(
         [
-            dataclasses.replace(each.parts[i], scores=each.parts[i].scores / limits[i])
+            dataclasses.replace(each.parts[i], scores=each.parts[i].scores - limits[i])
             for i, each in enumerate(per_group)
         ]
     )
     return certified, evaluation.accept_rates(
-        decided.scores, decided.genuine, 1.0, people=decided.people, bootstrap=pooled.BOOTSTRAP
+        decided.scores, decided.genuine, 0.0, people=decided.people, bootstrap=pooled.BOOTSTRAP
     )
 
 
@@ -314,10 +386,23 @@ def choose_per_group(methods: list[Evaluation]) -> list[Evaluation]:
 def chosen_trials(methods: list[Evaluation]) -> Trials:
     """Returns trials of all groups.
 
-    Each group is measured with the method that was chosen for the group.
+    Each group is measured with the method that was chosen for the group. If the methods have
+    different scorings, the scores of each group are first moved and scaled. The equal error
+    threshold of the other groups becomes 1, and the unit becomes the standard deviation of the
+    imposter scores of the other groups.
     """
     best = choose_per_group(methods)
-    return trials.concatenate([method.parts[i] for i, method in enumerate(best)])
+    parts = [method.parts[i] for i, method in enumerate(best)]
+    if len({method.method.scoring for method in best}) > 1:
+        parts = [_aligned(method, i) for i, method in enumerate(best)]
+    return trials.concatenate(parts)
+
+
+def _aligned(method, group):
+    rest = trials.concatenate(list(method.without(group).values()))
+    figures = evaluation.verification(rest.scores, rest.genuine)
+    part, unit = method.parts[group], np.std(rest.scores[~rest.genuine])
+    return dataclasses.replace(part, scores=(part.scores - figures.eer_threshold) / unit + 1)
 
 
 def describe_choice(methods: list[Evaluation]) -> str:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from keras_dml import scoring as scorings
 from keras_dml import training
 from keras_dml._backend import keras
+from keras_dml.training import two_covariance
 from keras_dml.training.own.budget import Budget, Watch
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ class Method:
         learns: Whether the method needs to know which person made each recording.
         weights: Origin and license of pretrained weights, or None if the method has no pretrained
             weights.
+        scoring: Name of the scoring that compares the recordings, see `keras_dml.scoring`.
     """
 
     name: str
@@ -80,6 +83,25 @@ class Method:
     learner: Callable[..., Any] | None = None
     learns: bool = True
     weights: str | None = None
+    scoring: str = scorings.DEFAULT
+
+    def with_scoring(self, scoring: str) -> Method:
+        """Returns the method with another scoring.
+
+        Args:
+            scoring: Name of the scoring.
+        """
+        return dataclasses.replace(
+            self,
+            name=f"{self.name}_{scoring}",
+            what=f"{self.what}; score: {scorings.get(scoring).text}",
+            scoring=scoring,
+        )
+
+    @property
+    def base(self) -> str:
+        """Name of the method with the scoring `nearest`."""
+        return self.name.removesuffix(f"_{self.scoring}")
 
     @property
     def is_network(self) -> bool:
@@ -93,7 +115,17 @@ class Method:
             task: Task of the training.
             people: Complete recordings, not windows.
             run: Settings of the training, needed only if the method is a network.
+
+        Returns:
+            The model. With the scoring `two_covariance`, the last layer is `TwoCovariance`.
         """
+        model = self._encoder(task, people, run)
+        if self.scoring != scorings.TwoCovariance.name:
+            return model
+        windows = task.to_measure(people)
+        return two_covariance.two_covariance_model(model, windows.signals, windows.subjects)
+
+    def _encoder(self, task, people, run):
         if not self.is_network:
             keras.utils.set_random_seed(task.seed)
             return self.fit(task, people)

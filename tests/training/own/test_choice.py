@@ -1,14 +1,17 @@
 """Tests that the method for a group is chosen by models that were not trained on this group."""
 
+import dataclasses
+import functools
 import itertools
 import math
 
 import numpy as np
 import pytest
 
-from keras_dml import inference
+from keras_dml import evaluation, inference, scoring
 from keras_dml._backend import keras
-from keras_dml.training import People
+from keras_dml.gallery.keras_model import KerasModel
+from keras_dml.training import People, trials
 from keras_dml.training.own import _train, cross_validation, sequences, task
 from keras_dml.training.own.methods import Method
 from tests.training.own.conftest import recordings_of
@@ -84,7 +87,7 @@ def test_models_that_choose_for_a_group_saw_nobody_of_it():
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     groups, knew = cross_validation.split_into_groups(SMALL, people), []
     closed = Method("closed", "a method", "none", lambda task, known: _noting(knew, known))
-    found = _train._evaluate(SMALL, people, groups, closed, lambda: math.inf)
+    found, *_ = _train._evaluate(SMALL, people, groups, closed, lambda: math.inf)
     own = [set(group.subjects) for group in groups]
     assert [set(part.probes) for part in found.parts] == own
     everybody = set(subjects)
@@ -102,7 +105,7 @@ def test_a_slow_closed_form_uses_two_pairs_per_group(seconds, pairs):
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     closed = Method("closed", "a method", "none", lambda task, known: _noting([], known))
     groups = cross_validation.split_into_groups(SMALL, people)
-    found = _train._evaluate(SMALL, people, groups, closed, lambda: seconds)
+    found, *_ = _train._evaluate(SMALL, people, groups, closed, lambda: seconds)
     assert len(found.parts) == 4 and len(found.nested) == 2 * pairs
 
 
@@ -131,10 +134,58 @@ def test_a_shared_model_embeds_each_window_once(monkeypatch):
     assert len(set(embedded)) == count
     again = found(lambda: keras.Model(shared.input, shared.output))
     assert len(embedded) - count > 3 * count
-    for one, other in zip(
-        [*once.parts, *once.nested.values()], [*again.parts, *again.nested.values()], strict=True
-    ):
-        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-5)
+    assert len(once) == len(again) == len(scoring.SCORINGS)
+    for first, second in zip(once, again, strict=True):
+        for one, other in zip(
+            [*first.parts, *first.nested.values()],
+            [*second.parts, *second.nested.values()],
+            strict=True,
+        ):
+            np.testing.assert_allclose(one.scores, other.scores, rtol=1e-4, atol=1e-4)
+
+
+def test_scorings_are_compared_on_the_same_trials():
+    """Tests the scores of `mean` and `two_covariance` against a model with the fitted layer."""
+    signals, subjects = recordings_of(6)
+    people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
+    groups = cross_validation.split_into_groups(SMALL, people)
+    closed = Method(
+        "closed", "a method", "none", functools.partial(sequences.log_euclidean, in_frame=False)
+    )
+    evaluations = _train._evaluate(SMALL, people, groups, closed, lambda: math.inf)
+    assert [each.method.scoring for each in evaluations] == [*scoring.SCORINGS]
+    assert [each.method.base for each in evaluations] == ["closed"] * 3
+    nearest, *others = (each.trials for each in evaluations)
+    for each in others:
+        np.testing.assert_array_equal(each.probes, nearest.probes)
+        np.testing.assert_array_equal(each.claims, nearest.claims)
+        np.testing.assert_array_equal(each.enrolled, nearest.enrolled)
+        assert evaluation.verification(each.scores, each.genuine).auc > 0.6
+    rest = cross_validation.without_groups(people, groups[:1])
+    model = evaluations[2].method.model(SMALL, rest)
+    expected = trials.by_scoring(
+        scoring.get("two_covariance"),
+        KerasModel(model),
+        inference.embed(model, groups[0].signals, progress=False),
+        groups[0],
+    )
+    actual = evaluations[2].parts[0].scores
+    np.testing.assert_allclose(actual, expected.scores, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1000.0, -2.0), (0.01, 5.0)])
+def test_scores_of_different_scorings_are_aligned_on_the_other_groups(scale, offset):
+    """Tests that the unit and the zero of a scoring do not change the headline."""
+    first, second = scored("first", (2, 0.5, 2)), scored("second", (0.5, 2, 0.5))
+
+    def with_unit(scale, offset):
+        parts = [dataclasses.replace(x, scores=scale * (x.scores + offset)) for x in second.parts]
+        method = dataclasses.replace(second.method, scoring="two_covariance")
+        other = dataclasses.replace(second, parts=tuple(parts), method=method)
+        return cross_validation.chosen_trials([first, other]).scores
+
+    assert len({*names_of([first, second])}) == 2
+    np.testing.assert_allclose(with_unit(scale, offset), with_unit(1.0, 0.0), rtol=1e-6)
 
 
 def _noting(knew, known):

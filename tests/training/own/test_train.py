@@ -38,7 +38,9 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
     rows = json.loads((made.folder / "leaderboard.json").read_text())
     assert rows == made.leaderboard
     assert [row["chosen"] for row in rows] == [True] + [False] * (len(rows) - 1)
-    assert {row["method"] for row in rows} == {"log_euclidean", "lda"}
+    scorings = ("", "_mean", "_two_covariance")
+    names = [f"{method}{scoring}" for method in ("log_euclidean", "lda") for scoring in scorings]
+    assert sorted(row["method"] for row in rows) == sorted(names)
     assert rows == sorted(rows, key=lambda row: row["eer"])
     lines = (made.folder / "leaderboard.csv").read_text().splitlines()
     assert len(lines) == 1 + len(rows) and lines[0].startswith("method,what,chosen,")
@@ -47,7 +49,19 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
     assert headline.startswith("phone: EER") and headline.endswith(made.card["choice"])
     assert "chosen from" in note and len(table) == 1 + len(rows)
     others = [one["name"] for one in made.card["baselines"]]
-    assert others == [row["method"] for row in rows[1:]]
+    base = made.method.removesuffix("_mean").removesuffix("_two_covariance")
+    different = [row["method"] for row in rows if not row["method"].startswith(base)]
+    assert sorted(others) == sorted(different) and len(others) == 3
+
+
+def test_the_card_has_the_scoring_and_its_rivals(made):
+    scoring, method = made.card["scoring"], made.method
+    suffix = "" if scoring["name"] == "nearest" else f"_{scoring['name']}"
+    assert method in (f"log_euclidean{suffix}", f"lda{suffix}")
+    assert len(scoring["rivals"]) == 2
+    assert {rival["kind"] for rival in scoring["rivals"]} == {"same model"}
+    assert {row["scoring"] for row in made.card["thresholds"]} == {scoring["name"]}
+    assert f"the scoring `{scoring['name']}`" in (made.folder / "README.md").read_text()
 
 
 @pytest.mark.slow
