@@ -235,6 +235,24 @@ def card_scoring(card: dict[str, Any] | None) -> str:
     return (card or {}).get("scoring", {}).get("name", DEFAULT)
 
 
+def card_for(card: dict[str, Any] | None, scoring: str) -> dict[str, Any] | None:
+    """Returns a card with only the thresholds and imposter scores of one scoring.
+
+    Args:
+        card: Card of a model, or None.
+        scoring: Name of the scoring. A threshold of the card without the entry `scoring` belongs to
+            the scoring `nearest`.
+    """
+    if card is None:
+        return None
+    rows = card.get("thresholds", [])
+    rows = [row for row in rows if row.get("scoring", DEFAULT) == scoring]
+    about = {**card, "thresholds": rows}
+    if card_scoring(card) != scoring:
+        about.pop("imposters", None)
+    return about
+
+
 def _starts(counts):
     return np.cumsum([0, *counts[:-1]])
 

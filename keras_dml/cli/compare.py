@@ -55,6 +55,7 @@ def run(
 
     Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
     """
+    from keras_dml import scoring
     from keras_dml.cli import _answers, _console, _galleries, _models
     from keras_dml.zoo import headline
 
@@ -71,7 +72,7 @@ def run(
         embeddings = [loaded.embed(part) for part in windows]
         between = loaded.distances(*embeddings)
         distance = float(between.min(axis=1).mean())
-        card = loaded.card or {}
+        card = scoring.card_for(loaded.card, "nearest") or {}
         alone = loaded.distances(embeddings[1], embeddings[1])
         scale = Scale.from_card(card, alone.diagonal().mean())
     if as_json:

@@ -4,6 +4,7 @@ import json
 import pathlib
 from typing import Any
 
+from keras_dml import scoring
 from keras_dml._typing import Path
 from keras_dml.export import _flatbuffer, onnx_files
 from keras_dml.zoo import schema
@@ -85,10 +86,10 @@ def contract_json(kind, distance, card, steps=None, window=None, quantization=No
     values = {} if kind.contract is None else kind.contract.as_dict()
     if values and steps is not None:
         values["max_steps"] = min(steps, values["max_steps"] or steps)
-    if _rows_by_distance(card):
+    note = missing_thresholds(distance, card, window, quantization)
+    if note is not None or _rows_by_distance(card):
         rows = thresholds(distance, card) if window is None else stream_thresholds(card, window)
         values |= {"distance": distance, "thresholds": rows}
-        note = missing_thresholds(distance, card, window, quantization)
         if note is not None:
             values |= {"thresholds": [], "note": note}
     return as_json(values) if values else None
@@ -134,7 +135,13 @@ def missing_thresholds(distance, card, window=None, quantization=None):
         )
     card_distances = sorted({name for name, _ in _rows_by_distance(card)})
     if not card_distances:
-        return None
+        if card is None or schema.problems(card) or not card["thresholds"]:
+            return None
+        return (
+            "The file contains no threshold. The file computes distances, but the thresholds of "
+            f"the card apply to the scoring {scoring.card_scoring(card)!r}. Calibrate and export a "
+            "gallery, or measure a threshold with distances that the file computes."
+        )
     if distance in card_distances:
         if quantization not in EIGHT_BITS:
             return None
@@ -153,10 +160,12 @@ def missing_thresholds(distance, card, window=None, quantization=None):
 def _rows_by_distance(card):
     """Returns a pair `(name of the distance, row)` for each threshold of a card.
 
-    The `device_thresholds` of a card apply to the distance that a file for devices computes.
+    The `device_thresholds` of a card apply to the distance that a file for devices computes. A
+    threshold of another scoring than `nearest` does not apply to distances.
     """
     if card is None or schema.problems(card):
         return []
+    card = scoring.card_for(card, scoring.DEFAULT)
     rows = [(card["embedding"]["distance"], row) for row in card["thresholds"]]
     return rows + [(row["distance"], row) for row in card.get("device_thresholds", [])]
 

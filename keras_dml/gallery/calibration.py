@@ -438,24 +438,6 @@ def _group_rates(scores, people, value, groups):
     return tuple(group_rates)
 
 
-def card_for(card: dict[str, Any] | None, scoring: str) -> dict[str, Any] | None:
-    """Returns a card with only the thresholds and imposter scores of one scoring.
-
-    Args:
-        card: Card of a model, or None.
-        scoring: Name of the scoring. A threshold of the card without the entry `scoring` belongs to
-            the scoring `nearest`.
-    """
-    if card is None:
-        return None
-    rows = card.get("thresholds", [])
-    rows = [row for row in rows if row.get("scoring", scorings.DEFAULT) == scoring]
-    about = {**card, "thresholds": rows}
-    if scorings.card_scoring(card) != scoring:
-        about.pop("imposters", None)
-    return about
-
-
 def provisional(card: dict[str, Any] | None) -> dict[float, Threshold]:
     """Returns the thresholds in a model card, `{false accept rate: threshold}`.
 
@@ -488,7 +470,7 @@ def provisional_by_name(
         card = catalog.card(model)
     except (OSError, ValueError):  # the model has no card, or does not exist any more
         return {}
-    card = card_for(card, scoring)
+    card = scorings.card_for(card, scoring)
     if file is not None and file.suffix == lookup.EDGE_SUFFIX:
         # The thresholds hold for the file that the card names, not for a file with other weights.
         return provisional(card) if card.get("edge", {}).get("file") == file.name else {}

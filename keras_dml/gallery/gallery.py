@@ -25,7 +25,6 @@ from keras_dml.gallery.backups import backup
 from keras_dml.gallery.boundary import Boundary, compute_boundary
 from keras_dml.gallery.calibration import (
     calibrated,
-    card_for,
     check_people,
     choose_boundary,
     choose_threshold,
@@ -292,7 +291,7 @@ class Gallery:
     @property
     def _card(self):
         """The model card with the thresholds of the gallery's scoring, or None."""
-        return card_for(self._model.card, self.scoring)
+        return scorings.card_for(self._model.card, self.scoring)
 
     @property
     def deciding(self) -> Threshold | None:

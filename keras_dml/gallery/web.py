@@ -19,7 +19,7 @@ from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.export import edge_metadata, litert, parity, trials
 from keras_dml.gallery import litert_js
-from keras_dml.gallery.calibration import card_for, choose_threshold, provisional
+from keras_dml.gallery.calibration import choose_threshold, provisional
 from keras_dml.gallery.gallery import Gallery
 from keras_dml.gallery.keras_model import KerasModel, keras_model_of
 from keras_dml.gallery.results import Threshold
@@ -210,7 +210,9 @@ class _Source:
                 "with this scoring, or export a folder for a device."
             )
         self._calibrated = source.thresholds if is_gallery else {}
-        self._card = card_for(self._model.card, source.scoring if is_gallery else scoring.DEFAULT)
+        self._card = scoring.card_for(
+            self._model.card, source.scoring if is_gallery else scoring.DEFAULT
+        )
         from_card = provisional(self._card)
         rows = self._calibrated or from_card
         self.thresholds: list[Threshold] = []

@@ -131,6 +131,15 @@ def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
     assert actual["value"] == row["value"]
 
 
+def test_thresholds_of_another_scoring_do_not_apply_to_distances():
+    model = keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])
+    kind, card = inputs.from_model(model), {**CARD, **READ_FROM_THE_MODEL}
+    card["thresholds"] = [{**row, "scoring": "mean"} for row in card["thresholds"]]
+    card["scoring"] = {"name": "mean", "choice": "chosen on other people", "rivals": []}
+    contract = json.loads(_contract.contract_json(kind, "wasserstein", card))
+    assert contract["thresholds"] == [] and "scoring 'mean'" in contract["note"]
+
+
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_a_file_with_weights_of_8_bits_says_why_it_carries_no_threshold(quantization):
     model = keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])

@@ -9,7 +9,7 @@ import pytest
 from keras_dml import Gallery, export, layers, scoring
 from keras_dml._backend import keras
 from keras_dml.gallery import web
-from keras_dml.gallery.calibration import card_for, everybodys_claims, provisional
+from keras_dml.gallery.calibration import everybodys_claims, provisional
 from keras_dml.gallery.device import export_tflite
 from keras_dml.geometry import two_covariance
 from keras_dml.training.two_covariance import two_covariance_model
@@ -194,10 +194,12 @@ def test_thresholds_of_a_card_count_for_their_scoring_only():
         "thresholds": [{"far": 0.1, **row}, {"far": 0.01, "scoring": "mean", **row}],
         "imposters": {"mean": 3.0, "stddev": 1.0},
     }
-    assert [*provisional(card_for(card, "nearest"))] == [0.1]
-    assert [*provisional(card_for(card, "mean"))] == [0.01]
-    assert "imposters" in card_for(card, "nearest") and "imposters" not in card_for(card, "mean")
-    assert card_for(None, "mean") is None
+    assert [*provisional(scoring.card_for(card, "nearest"))] == [0.1]
+    assert [*provisional(scoring.card_for(card, "mean"))] == [0.01]
+    assert "imposters" in scoring.card_for(card, "nearest") and "imposters" not in scoring.card_for(
+        card, "mean"
+    )
+    assert scoring.card_for(None, "mean") is None
 
 
 @pytest.mark.slow
