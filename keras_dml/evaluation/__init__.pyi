@@ -53,6 +53,8 @@ from ._score_thresholds import ThresholdRates as ThresholdRates
 from ._score_thresholds import UnsupportedRate as UnsupportedRate
 from ._score_thresholds import embedding_trials as embedding_trials
 from ._score_thresholds import thresholds_of as thresholds_of
+from ._tar_difference import TarDifference as TarDifference
+from ._tar_difference import tar_difference as tar_difference
 from ._thresholds import AcceptRates as AcceptRates
 from ._thresholds import BestOfTries as BestOfTries
 from ._thresholds import Certificate as Certificate
@@ -102,6 +104,7 @@ __all__ = [
     "Robustness",
     "ScoreReport",
     "TarAtFar",
+    "TarDifference",
     "ThresholdRates",
     "TwoSamples",
     "TwoStages",
@@ -143,6 +146,7 @@ __all__ = [
     "session_protocol",
     "split_subjects",
     "support_means",
+    "tar_difference",
     "threshold_at_far",
     "thresholds_of",
     "two_samples",

@@ -37,6 +37,10 @@ OF_NUMBERS = {
         lambda x: evaluation.eer_difference(SCORES, x, GENUINE, bootstrap=2),
         SCORES,
     ),
+    "tar_difference": (
+        lambda x: evaluation.tar_difference(SCORES, x, GENUINE, 0.5, bootstrap=2),
+        SCORES,
+    ),
     "eer_comparison": (
         lambda x: evaluation.eer_comparison({"a": [x]}, GENUINE, bootstrap=2),
         SCORES,
@@ -146,6 +150,7 @@ def test_a_count_that_is_not_a_whole_number_is_refused(count):
         lambda: evaluation.verification(SCORES, GENUINE, bootstrap=count),
         lambda: evaluation.accept_rates(SCORES, GENUINE, 0.5, bootstrap=count),
         lambda: evaluation.eer_difference(SCORES, SCORES, GENUINE, bootstrap=count),
+        lambda: evaluation.tar_difference(SCORES, SCORES, GENUINE, 0.5, bootstrap=count),
         lambda: evaluation.eer_comparison({"a": [SCORES]}, GENUINE, bootstrap=count),
         lambda: splits.random_enrollments(CLASSES, observed=count),
         lambda: splits.random_enrollments(CLASSES, observed=1, repetitions=count),
@@ -164,6 +169,9 @@ SEEDED = {
     "accept_rates": lambda s: evaluation.accept_rates(SCORES, GENUINE, 0.5, bootstrap=2, seed=s),
     "eer_difference": lambda s: evaluation.eer_difference(
         SCORES, SCORES[::-1], GENUINE, bootstrap=2, seed=s
+    ),
+    "tar_difference": lambda s: evaluation.tar_difference(
+        SCORES, SCORES[::-1], GENUINE, 0.5, bootstrap=2, seed=s
     ),
     "eer_comparison": lambda s: evaluation.eer_comparison(
         {"a": [SCORES]}, GENUINE, bootstrap=2, seed=s
