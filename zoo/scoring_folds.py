@@ -131,7 +131,7 @@ class Discriminants:
     def inner_folds(
         self, recordings: People, group: Sequence[Any], of_fold: Callable[..., Fold]
     ) -> list[Fold]:
-        """Returns the inner folds of a fold. The discriminants are fitted again for each inner fold.
+        """Returns the inner folds of a fold, for each of which the discriminants are fitted again.
 
         Args:
             recordings: Recordings of all people, without augmentation.

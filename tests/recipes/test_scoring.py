@@ -139,14 +139,16 @@ def test_the_table_marks_differences_whose_interval_excludes_0():
 
 
 @pytest.mark.slow
-def test_a_row_of_the_page_is_that_of_the_files(data_dir):
-    row, *_ = memory.in_new_process(measured_row, "eye_lda")
+def test_the_rows_of_the_page_are_those_of_the_files(data_dir):
+    rows = memory.in_new_process(measured_rows, "eye_lda")
     text = scoring.PAGE.read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if "`eye_lda`" in line and "| nearest |" in line]
-    assert len(lines) == 1
-    said = float(lines[0].split("|")[6].split("%")[0])
-    assert said == pytest.approx(100 * row["eer"], abs=0.1)
+    lines = [line.split(" | ") for line in text.splitlines() if "[`eye_lda`]" in line]
+    assert len(lines) == len(rows) == 4
+    for row, (_, people, name, _, _, eer, tar, *_) in zip(rows, lines, strict=True):
+        assert (row["scoring"], str(row["people"])) == (name, people)
+        rates = [float(cell.split(" %")[0]) for cell in (eer, tar)]
+        assert rates == pytest.approx([100 * row["eer"], 100 * row["tar"]], abs=0.1)
 
 
-def measured_row(name):
+def measured_rows(name):
     return scoring.compare(embeddings.FOLDS[name]())
