@@ -22,6 +22,7 @@ from zoo import across_films, evidence, eyes, gait, phone, speech, telephone, vo
 from zoo.voice_classifiers import AT_ONCE
 
 INNER_FOLDS, INNER_SEED = 5, 7
+LEAST_PEOPLE = 5  # in a group of an inner fold: groups of two have too few imposter trials
 
 
 @dataclasses.dataclass
@@ -316,6 +317,7 @@ def _network(model, test, train, parts, **options):
 
 
 def _inner_groups(people):
-    """Divides the training people into groups of at least two people."""
-    count = min(INNER_FOLDS, len(set(people.subjects)) // 2)
+    """Divides the training people into five groups, or into fewer groups of at least five people.
+    There are at least two groups."""
+    count = max(2, min(INNER_FOLDS, len(set(people.subjects)) // LEAST_PEOPLE))
     return training.folds(people.subjects, count, INNER_SEED)

@@ -6,8 +6,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keras_dml import distances
+from keras_dml import distances, evaluation
 from keras_dml.training import People, folds
+from keras_dml.training.trials import Trials
 from tests import memory
 from zoo import across_films, scoring, voices, watch
 from zoo import scoring_folds as embeddings
@@ -82,6 +83,26 @@ def test_pairs_of_recordings_are_those_of_the_voices():
     assert len(trials.scores) == 2 * len(genuine)
     assert trials.genuine.sum() == 2 * genuine.sum()
     assert set(trials.enrolled) == {1}
+
+
+def test_the_rates_of_a_choice_are_those_of_the_card_and_few_imposters_are_enough():
+    rng = np.random.default_rng(0)
+    names = np.repeat([f"p{i}" for i in range(12)], 12)
+    trials = Trials(
+        scores=rng.normal(size=144) + 2 * (names != np.tile(names[::12], 12)),
+        probes=names,
+        claims=np.tile(names[::12], 12),
+        recordings=np.arange(144),
+        enrolled=np.ones(144, int),
+    )
+    result = evaluation.verification(trials.scores, trials.genuine)
+    assert scoring.rates(trials) == (result.tar_at_far[scoring.FAR].tar, result.eer)
+    rows = trials.genuine | (np.arange(144) < 40)
+    few = dataclasses.replace(
+        trials, **{name: getattr(trials, name)[rows] for name in ("scores", "probes", "claims")}
+    )
+    strictest = few.scores[~few.genuine].min()
+    assert scoring.rates(few)[0] == np.mean(few.scores[few.genuine] < strictest)
 
 
 def test_two_covariance_is_chosen_if_features_are_noise_and_the_figures_are_those_of_its_trials():
