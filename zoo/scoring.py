@@ -77,13 +77,14 @@ embeddings of an inner fold to the coordinates of the outer fold. The networks a
 for inner folds. Their settings and their scoring are chosen on people on whom the network was
 trained.
 
-The voice models compare single recordings, so their scorings `nearest` and `mean` agree. Embeddings
-that are matrices, and classifiers of images, are not part of the comparison.
+{missing}The voice models compare single recordings, so their scorings `nearest` and `mean` agree.
+Embeddings that are matrices, and classifiers of images, are not part of the comparison.
 
 ```
 python -m zoo.scoring
 ```
 """
+MISSING = "Not measured yet: {names}. `python -m zoo.scoring NAME` adds a model to the table.\n\n"
 
 Names = Annotated[
     list[str] | None, typer.Argument(help="Models of the zoo. Default: all models of the page.")
@@ -281,9 +282,19 @@ def main(names: Names = None) -> None:
         write_json(RESULTS / f"{name}.json", compare(FOLDS[name]()))
         print(table({name: _read(name)}), flush=True)
     results = {name: _read(name) for name in FOLDS if (RESULTS / f"{name}.json").exists()}
-    shrinkages = " or ".join(f"{value:g}" for value in SHRINKAGES)
-    write_text(PAGE, TEXT.format(table=table(results), shrinkages=shrinkages))
+    write_text(PAGE, text(results))
     print(PAGE)
+
+
+def text(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Returns the page, which names the models without results. The argument is the same as in
+    `table`."""
+    names = ", ".join(f"`{name}`" for name in FOLDS if name not in results)
+    return TEXT.format(
+        table=table(results),
+        shrinkages=" or ".join(f"{value:g}" for value in SHRINKAGES),
+        missing=MISSING.format(names=names) if names else "",
+    )
 
 
 def _read(name):

@@ -155,8 +155,11 @@ def test_the_table_marks_differences_whose_interval_excludes_0():
     no_difference = {"eer_difference": -0.01, "eer_difference_ci95": [-0.03, 0.01]}
     gain = {"tar_difference": 0.1, "tar_difference_ci95": [0.05, 0.2]}
     row = {"scoring": "mean", "settings": "", "folds": "1 of 1", "people": 9}
-    text = scoring.table({"eye_lda": [row | rates | no_difference | gain]})
+    results = {"eye_lda": [row | rates | no_difference | gain]}
+    text = scoring.text(results)
     assert "| -1.0 [-3.0 to +1.0] | **+10.0 [+5.0 to +20.0]** |" in text
+    assert "Not measured yet: `gait_lda`" in text
+    assert "Not measured" not in scoring.text(dict.fromkeys(embeddings.FOLDS, results["eye_lda"]))
 
 
 @pytest.mark.slow
