@@ -31,10 +31,10 @@ def run(
 
     If n people are enrolled, the rate at which strangers are mistaken for an enrolled person (FPIR)
     is up to n times the false accept rate of the threshold. An enrolled person may also be mistaken
-    for a stranger or for another person. If two people are equally near, for example because one
-    recording is enrolled as both people, the command does not decide. If the command decides for a
-    stranger, this decision counts as a rejected claim to be the nearest person (see `keras-dml
-    verify`).
+    for a stranger or for another person. If two people are about equally near, the command does not
+    decide. `keras-dml calibrate` computes how much the distances must differ. If the command
+    decides for a stranger, this decision counts as a rejected claim to be the nearest person (see
+    `keras-dml verify`).
 
     Exit status: 0 if an enrolled person is found, 1 for a stranger, 2 without a decision, such as
     during a pause.

@@ -23,6 +23,7 @@ from keras_dml._contents import copies
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 from keras_dml.gallery.boundary import Boundary
+from keras_dml.gallery.margins import confident_score
 from keras_dml.gallery.names import composed
 from keras_dml.gallery.results import MOVED, PROVISIONAL, GroupRate, Threshold
 from keras_dml.zoo import catalog, lookup
@@ -374,6 +375,7 @@ def calibrated(
         strictest=certificate.strictest,
         method=certificate.method,
         enrolled=enrolled,
+        confident=confident_score(value, certificate.far, float(np.std(scores[~genuine]))),
         groups=() if groups is None else _group_rates(scores[~genuine], people, value, groups),
     )
 
@@ -448,7 +450,8 @@ def provisional(card: dict[str, Any] | None) -> dict[float, Threshold]:
         The thresholds. Empty if the card has no thresholds.
     """
     rows = (card or {}).get("thresholds", [])
-    return {row["far"]: _of_row(row) for row in sorted(rows, key=lambda row: row["far"])}
+    imposters = (card or {}).get("imposters")
+    return {row["far"]: _of_row(row, imposters) for row in sorted(rows, key=lambda row: row["far"])}
 
 
 def provisional_by_name(
@@ -524,7 +527,8 @@ def moved(
     return Moved(value, (0.0, HIGHEST[far]))
 
 
-def _of_row(row):
+def _of_row(row, imposters):
+    stddev = None if imposters is None else imposters["stddev"]
     certificate = row.get("certificate", {})
     return Threshold(
         far=row["far"],
@@ -538,6 +542,7 @@ def _of_row(row):
         strictest=certificate.get("strictest", row["far"]),
         method=PROVISIONAL,
         enrolled=row["enrolled"],
+        confident=None if stddev is None else confident_score(row["value"], row["far"], stddev),
     )
 
 

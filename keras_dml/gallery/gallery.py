@@ -17,7 +17,7 @@ import numpy as np
 
 from keras_dml import _messages, evaluation
 from keras_dml import scoring as scorings
-from keras_dml._arrays import whole
+from keras_dml._arrays import number, whole
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.gallery import maintenance, template_files
@@ -48,6 +48,7 @@ from keras_dml.gallery.enrollment import (
     warn_of_repeats,
 )
 from keras_dml.gallery.listening import Listening, checked_window, common_windows
+from keras_dml.gallery.margins import second_best_margin
 from keras_dml.gallery.model import GalleryModel
 from keras_dml.gallery.names import (
     checked_name,
@@ -607,11 +608,14 @@ class Gallery:
         *,
         far: float | None = None,
         threshold: float | None = None,
+        margin: float | None = None,
         client: str = "",
     ) -> Identification:
         """Decides which enrolled person made recordings, or whether a stranger made the recordings.
 
-        If two people have equal scores, the gallery does not decide between them. If neither
+        If the scores of two people differ by at most a margin, the gallery does not decide between
+        them. `calibrate` computes the margin from the errors of identification between the
+        calibration people. Without a calibration, only equal scores prevent a decision. If neither
         `calibrate` nor the model card has set a threshold, the gallery lists the nearest people
         without a decision.
 
@@ -623,6 +627,8 @@ class Gallery:
                 accepted as one of them up to n times as often.
             threshold: Largest score that is accepted. If given, `threshold` replaces the calibrated
                 threshold.
+            margin: Difference of scores below which the gallery does not decide between two people.
+                Default: the margin of the calibrated threshold.
             client: Name of the client, as in `verify`. If `identify` finds nobody, the gallery
                 counts a failed call of `identify` for the nearest person. Failed calls of
                 `identify` are counted separately from rejected claims and cause shorter pauses.
@@ -641,10 +647,13 @@ class Gallery:
         decides = asks or thresholds or self.provisional
         limit, used = self._limit(far, threshold, thresholds) if decides else (None, None)
         client = checked_client(client)
+        if margin is None:
+            margin = 0.0 if used is None else used.margin
+        margin = number("margin", margin, least=0)
         probes = self._embed_fit(recordings)
         templates, people = self._candidates(probes)
         self._check_anybody(templates)
-        candidates, tied = templates.nearest(self._model, probes, top)
+        candidates, tied = templates.nearest(self._model, probes, top, margin)
         nearest = tuple(Candidate(person, score) for person, score in candidates)
         least = nearest[0].score  # the score is infinite if `reject` excludes every person
         is_near = limit is not None and math.isfinite(least) and least <= limit
@@ -792,6 +801,7 @@ class Gallery:
         recordings, people, sessions = without_copies(recordings, people, sessions)
         z = self._model.embed(recordings)
         claims = everybodys_claims(self._model, self._scoring, z, people, sessions)
+        distances = self._model.distances(z, z)
         threshold = calibrated(
             *claims,
             far,
@@ -800,6 +810,9 @@ class Gallery:
             enrolled=usual_count(people),
             card=self._card,
         )
+        hidden = not_enrolled(people, sessions)
+        margin = second_best_margin(distances, people, hidden, threshold.value, threshold.far)
+        threshold = dataclasses.replace(threshold, margin=margin)
         self._records.set_threshold(threshold)
         warn_of_more(self.people(), [threshold])
         warn_of_fewer(self.people(), [threshold])

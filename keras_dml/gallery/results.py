@@ -179,6 +179,10 @@ class Threshold:
         groups: `GroupRate` of each group. Empty if no groups were given.
         enrolled: Median number of recordings per calibration person. If a gallery has more
             recordings per person than `enrolled`, false claims are accepted more often.
+        margin: Difference of scores below which `identify` does not decide between two people, see
+            `margins.second_best_margin`. 0 if only equal scores prevent a decision.
+        confident: Largest score of a recording that may be proposed as a template, see
+            `margins.confident_score`. None if an earlier release computed the threshold.
     """
 
     far: float
@@ -193,6 +197,8 @@ class Threshold:
     method: str
     groups: tuple[GroupRate, ...] = ()
     enrolled: int | None = None
+    margin: float = 0.0
+    confident: float | None = None
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):  # infinity in a foreign file accepts everybody
@@ -322,7 +328,7 @@ class Identification:
 
     Attributes:
         person: Name of the identified person. None if no person is near enough (a stranger), or if
-            several people have equal scores.
+            several people are about equally near.
         candidates: The people with the smallest scores, in ascending order of the scores.
         threshold: Largest score with which a person is identified. None if no threshold exists.
             Without a threshold, the result contains candidates, but no decision.
@@ -333,9 +339,9 @@ class Identification:
         far: False accept rate of the threshold. None if the caller set the threshold.
         extrapolated: Whether the threshold is extrapolated, see `Threshold.extrapolated`.
         provisional: Whether the threshold is from the model card, see `Threshold.provisional`.
-        tied: Names of the nearest people if their scores are equal and at most the threshold. The
-            gallery does not decide between people with equal scores. In all other cases, `tied` is
-            empty.
+        tied: Names of the nearest people if the smallest score is at most the threshold and the
+            other scores differ from it by at most the margin, see `Threshold.margin`. The gallery
+            does not decide between these people. In all other cases, `tied` is empty.
         scale: Scale for `closeness`, as in `Decision`.
     """
 
@@ -356,7 +362,7 @@ class Identification:
         if self.threshold is None:
             return "no decision: no threshold is set"
         if self.tied:
-            return f"no decision: {' and '.join(self.tied)} are equally near"
+            return f"no decision: {' and '.join(self.tied)} are about equally near"
         return self.person or "a stranger"
 
     def limit(self, distances: bool = False) -> str:

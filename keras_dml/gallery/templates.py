@@ -79,30 +79,33 @@ class Templates:
         return alike(embeddings, self._embeddings)
 
     def nearest(
-        self, model: "GalleryModel", probes: np.ndarray, top: int
+        self, model: "GalleryModel", probes: np.ndarray, top: int, margin: float = 0.0
     ) -> tuple[list[tuple[str, float]], tuple[str, ...]]:
         """Finds the people with the smallest scores.
 
         The result is exact. If the distance has lower bounds, people are compared in ascending
         order of their lower bounds. The comparison ends as soon as the next lower bound exceeds the
-        `top` smallest scores so far.
+        `top` smallest scores so far, and exceeds the smallest score by more than `margin`.
 
         Args:
             model: Model of the gallery.
             probes: Embeddings of the observed recordings, shape `(probes, ...)`.
             top: Number of people to find.
+            margin: Difference of scores below which two people count as equally near.
 
         Returns:
             `(candidates, tied)`. `candidates` contains `(name, score)` for the nearest people, in
             ascending order of the scores. A person's score is infinite if an imposter embedding is
             nearer to a probe than the person's enrolled embeddings are. `reject` stores imposter
-            embeddings. `tied` contains the names of all people with the smallest score.
+            embeddings. `tied` contains the names of all people whose score exceeds the smallest
+            score by at most `margin`.
         """
         order, least = self._order(model, probes)
         scores = np.full(len(order), np.inf)
         start, count = 0, max(FIRST, 2 * top)
         while start < len(order):
             last = np.sort(scores)[min(top, len(scores)) - 1]
+            last = max(last, scores.min() + margin)
             if least[order[start]] > last + ROUNDING * abs(last):
                 break
             codes = np.sort(order[start : start + count])
@@ -111,20 +114,20 @@ class Templates:
             start, count = start + count, max(count, MOST)
         nearest = np.argsort(scores, kind="stable")[:top]
         candidates = [(self.names[code], float(scores[code])) for code in nearest]
-        return candidates, self._tied(model, probes, scores)
+        return candidates, self._tied(model, probes, scores, margin)
 
-    def _tied(self, model, probes, scores):
-        """Returns the names of all people with the smallest score.
+    def _tied(self, model, probes, scores, margin):
+        """Returns the names of all people who are about as near as the nearest person.
 
-        The scores of two people count as equal if they differ only by rounding. If the score is the
-        distance to the nearest embedding, they also count as equal if the embeddings that are
-        nearest to the probes are enrolled for both people.
+        The scores of two people count as equal if they differ by at most `margin` or only by
+        rounding. If the score is the distance to the nearest embedding, they also count as equal if
+        the embeddings that are nearest to the probes are enrolled for both people.
         """
         least = scores.min(initial=np.inf)
         if not np.isfinite(least):
             return ()
         first = int(scores.argmin())
-        tied = scores <= least + TIE * abs(least)
+        tied = scores <= least + max(margin, TIE * abs(least))
         shared = ()
         if not self._scoring.has_means:
             shared = self._sharing(model, probes, self.names[first])

@@ -313,7 +313,7 @@ class _Source:
 
 
 def _threshold(threshold):
-    fields = ("far", "value", "tar", "people", "enrolled", "provisional", "extrapolated")
+    fields = ("far", "value", "tar", "people", "enrolled", "provisional", "extrapolated", "margin")
     return {name: getattr(threshold, name) for name in fields}
 
 

@@ -190,7 +190,7 @@ class Identification(BaseModel):
 
     person: str | None
     tied: list[str] = Field(
-        description="Nearest people with equal distances. If there are any, `person` is null."
+        description="Nearest people with about equal distances. If there are any, `person` is null."
     )
     candidates: list[Candidate] = Field(
         description="The nearest people. Empty unless the server runs with --scores."

@@ -59,16 +59,17 @@ export const verify = async (model, probes, templates, person, limit) => {
 };
 
 /**
- * Decides who made probes.
+ * Decides who made probes. Two people whose scores differ by at most `margin` are equally near.
  *
  * @returns `{person, tied, candidates}`. `person` is null for a stranger, and if several people
  *     are equally near. `tied` then lists these people.
  */
-export const identify = async (model, probes, templates, limit) => {
+export const identify = async (model, probes, templates, limit, margin = 0) => {
   const candidates = await scores(model, probes, templates);
   const least = candidates[0].score;
   if (!(least <= limit)) return { person: null, tied: [], candidates };
-  const near = candidates.filter(({ score }) => score <= least + TIE * Math.abs(least));
+  const most = least + Math.max(margin, TIE * Math.abs(least));
+  const near = candidates.filter(({ score }) => score <= most);
   const tied = near.length > 1 ? near.map(({ person }) => person) : [];
   return { person: tied.length ? null : near[0].person, tied, candidates };
 };

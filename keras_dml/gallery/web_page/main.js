@@ -107,7 +107,8 @@ const verify = async () => {
 const identify = async () => {
   const [threshold, { about }] = [chosenThreshold(), model];
   const [probes, stored, notes] = await probesAndPeople();
-  const result = await decide.identify(model, probes, stored, threshold.value);
+  const { value, margin } = threshold;
+  const result = await decide.identify(model, probes, stored, value, margin);
   const { person, tied, candidates } = result;
   const [nearest] = candidates;
   await tries.begin(about, nearest.person, tries.IDENTIFICATION);
@@ -115,7 +116,7 @@ const identify = async () => {
     await tries.accept(about, person, tries.IDENTIFICATION);
   }
   const nobody = tied.length
-    ? `No decision: ${tied.join(" and ")} are equally near`
+    ? `No decision: ${tied.join(" and ")} are about equally near`
     : "A stranger";
   say(
     person === null ? nobody : `It is ${person}`,

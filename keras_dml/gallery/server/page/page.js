@@ -88,7 +88,7 @@ const identify = async () => {
     result.fpir === null
       ? ""
       : ` Among so many people, up to ${percent(result.fpir)} of strangers are accepted (FPIR).`;
-  const tied = `No decision: ${result.tied.join(" and ")} are equally near`;
+  const tied = `No decision: ${result.tied.join(" and ")} are about equally near`;
   const stranger = result.tied.length ? tied : "A stranger";
   const nobody = result.threshold === null ? "No decision: no threshold is set" : stranger;
   say(

@@ -1,0 +1,71 @@
+"""Computes margins from the scores of a calibration.
+
+A margin states how clear a comparison must be before a gallery uses it for more than one decision.
+"""
+
+import statistics
+
+import numpy as np
+
+from keras_dml._typing import ArrayLike
+
+# Largest fraction of right identifications that the margin to the second best may give up. Without
+# this limit, a few recordings that resemble another person would prevent most identifications.
+MOST_LOST = 0.05
+STRICTER = 10  # a confident score belongs to a false accept rate that is lower by this factor
+
+
+def second_best_margin(
+    distances: np.ndarray,
+    people: np.ndarray,
+    hidden: ArrayLike,
+    value: float,
+    far: float,
+) -> float:
+    """Computes the difference of scores below which two people count as equally near.
+
+    Each calibration recording is identified among all calibration people. The margin is the
+    smallest number with which at most a fraction `far` of the recordings is identified as a wrong
+    person. The margin is smaller if it would otherwise prevent more than 5 % of the right
+    identifications.
+
+    Args:
+        distances: Distances between all recordings, shape `(recordings, recordings)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
+        hidden: True for pairs that are not compared, see `calibration.not_enrolled`.
+        value: Largest distance that is accepted.
+        far: False accept rate of `value`.
+
+    Returns:
+        The margin, which is 0 if at most a fraction `far` is identified as a wrong person without a
+        margin.
+    """
+    distances = np.where(hidden, np.inf, distances)
+    is_own = people[:, None] == people
+    own = np.where(is_own, distances, np.inf).min(axis=1)
+    others = np.where(is_own, np.inf, distances).min(axis=1)
+    is_compared = np.isfinite(own) & np.isfinite(others)
+    own, others = own[is_compared], others[is_compared]
+    wrong = np.sort((own - others)[(others <= value) & (others < own)])[::-1]
+    allowed = int(far * len(own))
+    if allowed >= len(wrong):
+        return 0.0
+    right = (others - own)[(own <= value) & (own <= others)]
+    most = np.quantile(right, MOST_LOST) if len(right) else np.inf
+    return float(min(wrong[allowed], most))
+
+
+def confident_score(value: float, far: float, stddev: float) -> float:
+    """Computes the largest score at which a recording may be proposed as a template.
+
+    The score belongs to a tenth of the false accept rate of the threshold. It is extrapolated from
+    the threshold with a normal distribution of the scores of false claims, because few galleries
+    have enough calibration people to count so low a rate.
+
+    Args:
+        value: Largest distance that is accepted.
+        far: False accept rate of `value`.
+        stddev: Standard deviation of the scores of false claims.
+    """
+    quantile = statistics.NormalDist().inv_cdf
+    return float(value - (quantile(far) - quantile(far / STRICTER)) * stddev)

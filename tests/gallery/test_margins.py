@@ -1,0 +1,81 @@
+"""Tests of the margin to the second best person in identification, and of confident scores."""
+
+import statistics
+
+import numpy as np
+import pytest
+
+from keras_dml.gallery import Gallery
+from keras_dml.gallery.calibration import not_enrolled
+from keras_dml.gallery.margins import MOST_LOST, confident_score, second_best_margin
+
+
+def line(points, people):
+    """Returns distances between points on a line, the people, and the pairs not compared."""
+    points, people = np.array(points, float), np.array(people)
+    return np.abs(points[:, None] - points), people, not_enrolled(people)
+
+
+def test_the_margin_is_the_gap_of_the_wrong_identifications():
+    # the third recording of `a` is nearer to `b` (distance 3) than to `a` (distance 4)
+    distances, people, hidden = line([0, 1, 5, 8, 8.5, 9], list("aaabbb"))
+    margin = second_best_margin(distances, people, hidden, value=4.0, far=0.01)
+    assert margin == pytest.approx(1.0)
+    assert second_best_margin(distances, people, hidden, value=2.0, far=0.01) == 0  # a stranger
+    assert second_best_margin(distances, people, hidden, value=4.0, far=0.2) == 0  # 1 of 6 allowed
+
+
+def test_the_margin_gives_up_few_right_identifications(rng):
+    people = np.repeat(np.arange(10), 10)
+    points = people + rng.normal(scale=0.4, size=100)  # people overlap strongly
+    distances, people, hidden = line(points, people)
+    margin = second_best_margin(distances, people, hidden, value=1.0, far=0.01)
+    distances[hidden] = np.inf
+    lost = total = 0
+    for row, person in zip(distances, people, strict=True):
+        own, other = row[people == person].min(), row[people != person].min()
+        total += own <= other
+        lost += own <= other <= own + margin
+    assert margin > 0 and lost <= MOST_LOST * total + 1
+
+
+def test_a_confident_score_belongs_to_a_tenth_of_the_rate():
+    scores = statistics.NormalDist(5, 2)
+    score = confident_score(scores.inv_cdf(0.01), 0.01, 2.0)
+    assert scores.cdf(score) == pytest.approx(0.001)
+
+
+def calibrated(path, model, people):
+    """Returns a gallery with two similar people, and a calibrated threshold."""
+    people.is_like("bob", people.level("alice"))
+    names = ["alice", "bob", *"cdefghijklmnopqrstuvwxyz"]
+    gallery = Gallery(path, model)
+    gallery.calibrate([r for n in names for r in people(n)], np.repeat(names, 4), far=0.3)
+    for name in ("alice", "bob", "c"):
+        gallery.enroll(name, people(name))
+    return gallery
+
+
+def test_two_people_who_are_nearly_equally_near_are_not_identified(model, people, tmp_path):
+    with calibrated(tmp_path / "people.db", model, people) as gallery:
+        probe = people("alice", 1)
+        first, second = gallery.identify(probe, threshold=1e9).candidates[:2]
+        gap = second.score - first.score
+        clear = gallery.identify(probe, 1, threshold=1e9, margin=0.9 * gap)
+        assert clear.person == first.person and clear.tied == ()
+        for top in (1, 5):
+            unclear = gallery.identify(probe, top, threshold=1e9, margin=1.1 * gap)
+            assert unclear.person is None and {*unclear.tied} == {first.person, second.person}
+            assert all(name in unclear.answer for name in unclear.tied)
+        with pytest.raises(ValueError, match="margin"):
+            gallery.identify(probe, margin=-1.0)
+
+
+def test_the_calibrated_margin_is_the_default_and_is_stored(model, people, tmp_path):
+    with calibrated(tmp_path / "people.db", model, people) as gallery:
+        (threshold,) = gallery.thresholds.values()
+        assert threshold.confident < threshold.value
+        gallery._records.set_threshold(threshold.__class__(**vars(threshold) | {"margin": 1e9}))
+        unclear = gallery.identify(people("c", 1))
+        assert unclear.person is None and len(unclear.tied) == 3
+        assert gallery.thresholds[threshold.far].margin == 1e9
