@@ -47,6 +47,18 @@ def spell_messages(names=_options.GALLERY_NAMES):
                 _console.note(_console.escape(f"Note: {text}"))
 
 
+def completeness(state):
+    """Converts a `Completeness` to an object for JSON."""
+    return {
+        "recordings": state.recordings,
+        "days": list(state.days),
+        "devices": list(state.devices),
+        "needed": state.needed,
+        "closeness": round_score(state.closeness),
+        "advice": state.advice or None,
+    }
+
+
 def round_score(value):
     """Rounds a distance, or a score from 0 to 100, to four digits for JSON. None stays None.
 

@@ -1,10 +1,23 @@
-"""Prints a note if the dates of files suggest that a person was recorded on one day only."""
+"""Reads the days of recordings from the dates of files, and notes people recorded on one day."""
 
 import datetime
 
 from keras_dml.cli import _console
 
 LEAST = 2  # smallest number of recordings of a person for which the note is printed
+
+
+def labels(paths, sessions):
+    """Returns the day of each file: its session if it has one, or else the date of the file.
+
+    Args:
+        paths: Files that are being enrolled.
+        sessions: Session of each file, `{path: session}`. A session may be None.
+    """
+    return [
+        sessions.get(path) or datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
+        for path in paths
+    ]
 
 
 def earlier_dates(gallery, people):

@@ -9,7 +9,7 @@ import pathlib
 from keras_dml import edge, recordings
 from keras_dml import gallery as galleries
 from keras_dml._messages import spelled
-from keras_dml.cli import _console, _extras, _models, _options
+from keras_dml.cli import _console, _days, _extras, _models, _options
 from keras_dml.gallery import files as gallery_files
 from keras_dml.gallery.calibration import choose_threshold, provisional_by_name
 from keras_dml.gallery.files import Enrolled, enrolled
@@ -405,13 +405,15 @@ def enroll_people(gallery, reader, listing):
         Dict `{person: (Enrolled, paths)}`.
     """
     people, paths_by_person = {}, {}
+    sessions = {entry.path: entry.session for entry in listing.recordings}
     for entry in listing.recordings:
         paths_by_person.setdefault(entry.person, []).append(entry.path)
     all_paths = track([path for paths in paths_by_person.values() for path in paths], "enrolling")
     for person, paths in paths_by_person.items():
         results = read_each(reader, itertools.islice(all_paths, len(paths)))
         try:
-            people[person] = enrolled(gallery, person, paths, results), paths
+            days = _days.labels(paths, sessions)
+            people[person] = enrolled(gallery, person, paths, results, days), paths
         except ValueError as error:  # for example an invalid name
             reason = spelled(error, _options.GALLERY_NAMES)
             refused = {i: f"{path}: {reason}" for i, path in enumerate(paths)}

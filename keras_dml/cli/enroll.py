@@ -80,14 +80,17 @@ def _enroll_person(gallery, person, files, scoring, options, as_json):
             reader = _galleries.Reader(opened_gallery, options.reading)
             earlier = _days.earlier_dates(opened_gallery, [person])
             results = _galleries.read_recordings(reader, paths)
-            enrollment = _galleries.enrolled(opened_gallery, person, paths, results)
+            days = _days.labels(paths, {})
+            enrollment = _galleries.enrolled(opened_gallery, person, paths, results, days)
             if enrollment.kept:
                 reader.remember()
                 day = _days.single_day([paths[i] for i in enrollment.kept], earlier[person])
                 _days.print_note({} if day is None else {person: day}, 1)
                 opened_gallery.check_counts([person])
+            state = opened_gallery.completeness(person) if enrollment.recordings else None
     if as_json:
         fields = {"person": person, **_as_json(enrollment, paths), "notes": reader.notes}
+        fields["completeness"] = None if state is None else _answers.completeness(state)
         _console.print_json(fields)
     else:
         _console.echo(
@@ -97,6 +100,8 @@ def _enroll_person(gallery, person, files, scoring, options, as_json):
         _show_repeats(enrollment, paths)
         reasons = [reason for _, reason in sorted(enrollment.refused.items())]
         _show_refused(reasons, MOST_REFUSED if not enrollment.kept else len(reasons))
+        if state is not None:
+            _console.echo(_console.escape(str(state)))
     _end(len(enrollment.kept), len(enrollment.repeated), len(enrollment.refused))
 
 

@@ -8,7 +8,9 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """List the people of a gallery, with the number of recordings of each person.
+    """List the people of a gallery, with the numbers of recordings and days of each person.
+
+    The command also advises what to record next. With --json, it prints the numbers of recordings.
 
     Exit status: 0 if the people are listed, 2 if not.
 
@@ -18,10 +20,14 @@ def run(
     from keras_dml.cli import _answers, _console
 
     with _answers.spell_messages():
-        counts = galleries.people(gallery, **vars(access))
+        states = galleries.states(gallery, **vars(access))
     if as_json:
-        _console.print_json(counts)
-    elif counts:
-        _console.print_table(("person", "recordings"), list(counts.items()))
+        _console.print_json({name: state.recordings for name, state in states.items()})
+    elif states:
+        rows = [
+            (name, state.recordings, len(state.days), state.advice or "complete")
+            for name, state in states.items()
+        ]
+        _console.print_table(("person", "recordings", "days", "advice"), rows)
     else:
         _console.echo("Nobody is enrolled.")

@@ -11,7 +11,7 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ) -> None:
-    """List the enrolled recordings of a person, with id and time of enrollment.
+    """List the enrolled recordings of a person, with id, time of enrollment, day and device.
 
     The command needs no model. `keras-dml forget` removes recordings by their ids. A gallery does
     not store the names of files.
@@ -26,9 +26,19 @@ def run(
     with _answers.spell_messages():
         stored = galleries.list_recordings(gallery, person, **vars(access))
     if as_json:
-        entries = [{"id": each.id, "enrolled": each.created} for each in stored]
+        entries = [
+            {"id": each.id, "enrolled": each.created, **each.source._asdict()} for each in stored
+        ]
         _console.print_json({"person": person, "recordings": entries})
     elif stored:
-        _console.print_table(("id", "enrolled"), stored)
+        rows = [
+            (each.id, each.created, each.source.day, each.source.device, _origin(each.source))
+            for each in stored
+        ]
+        _console.print_table(("id", "enrolled", "day", "device", "added by"), rows)
     else:
         _console.echo("No recording is enrolled.")
+
+
+def _origin(source):
+    return "proposal" if source.proposed else "enroll"

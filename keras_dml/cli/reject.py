@@ -83,7 +83,7 @@ def _list(gallery, person, access, *, as_json):
         entries = [{"id": each.id, "marked": each.created} for each in stored]
         _console.print_json({"person": person, "marked": entries})
     elif stored:
-        _console.print_table(("id", "stored"), stored)
+        _console.print_table(("id", "stored"), [(each.id, each.created) for each in stored])
     else:
         _console.echo("No imposter recording is stored.")
 

@@ -2,6 +2,7 @@ from .backups import accept_older as accept_older
 from .backups import backup as backup
 from .backups import restore as restore
 from .boundary import Boundary as Boundary
+from .completeness import Completeness as Completeness
 from .device import DeviceGallery as DeviceGallery
 from .device import export_tflite as export_tflite
 from .gallery import Gallery as Gallery
@@ -18,6 +19,7 @@ from .maintenance import purge as purge
 from .maintenance import remove as remove
 from .maintenance import remove_threshold as remove_threshold
 from .maintenance import rename as rename
+from .maintenance import states as states
 from .maintenance import thresholds as thresholds
 from .maintenance import unreject as unreject
 from .mean_template import MeanTemplate as MeanTemplate
@@ -28,6 +30,7 @@ from .results import GalleryInfo as GalleryInfo
 from .results import GroupRate as GroupRate
 from .results import Identification as Identification
 from .results import Scale as Scale
+from .results import Source as Source
 from .results import StoredRecording as StoredRecording
 from .results import Threshold as Threshold
 from .store import hide_password as hide_password
@@ -39,6 +42,7 @@ from .web import export_web as export_web
 __all__ = [
     "Boundary",
     "Candidate",
+    "Completeness",
     "Decision",
     "DeviceGallery",
     "Enrollment",
@@ -50,6 +54,7 @@ __all__ = [
     "Listening",
     "MeanTemplate",
     "Scale",
+    "Source",
     "StoredRecording",
     "Threshold",
     "TooManyTries",
@@ -72,6 +77,7 @@ __all__ = [
     "remove_threshold",
     "rename",
     "restore",
+    "states",
     "thresholds",
     "unreject",
 ]

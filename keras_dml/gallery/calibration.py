@@ -464,20 +464,31 @@ def provisional_by_name(
             empty dict.
         scoring: Name of the gallery's scoring.
     """
-    if model is None:
+    card = card_by_name(model)
+    if card is None:
         return {}
     file = pathlib.Path(model) if lookup.is_path(model) else None
-    if file is not None and file.is_file():
-        model = file.parent
-    try:
-        card = catalog.card(model)
-    except (OSError, ValueError):  # the model has no card, or does not exist any more
-        return {}
     card = scorings.card_for(card, scoring)
     if file is not None and file.suffix == lookup.EDGE_SUFFIX:
         # The thresholds hold for the file that the card names, not for a file with other weights.
         return provisional(card) if card.get("edge", {}).get("file") == file.name else {}
     return provisional(card)
+
+
+def card_by_name(model: str | None) -> dict[str, Any] | None:
+    """Returns the card of a named model, or None if there is no card. Does not load the model.
+
+    Args:
+        model: Name or path of the model, as a gallery stores it, or None.
+    """
+    if model is None:
+        return None
+    if lookup.is_path(model) and (file := pathlib.Path(model)).is_file():
+        model = file.parent
+    try:
+        return catalog.card(model)
+    except (OSError, ValueError):  # the model has no card, or does not exist any more
+        return None
 
 
 class Moved(NamedTuple):

@@ -1,16 +1,23 @@
-"""Finds repeated recordings and outliers before recordings are enrolled, rejected or merged."""
+"""Finds repeated recordings and outliers before recordings are enrolled, rejected or merged.
+
+Also checks the labels of the days and devices of recordings.
+"""
 
 from __future__ import annotations
 
+import datetime
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_dml import _messages
 from keras_dml._contents import alike, repeats
 from keras_dml._messages import Message
 from keras_dml._typing import Path
+from keras_dml.gallery.names import checked_name
+from keras_dml.gallery.results import Source
 
 if TYPE_CHECKING:
     from keras_dml.gallery.templates import Templates
@@ -50,6 +57,46 @@ def find_repeats(
             repeated.pop(row, None)
             reasons[row] = f"`reject` stored the same recording as an imposter of {person!r}"
     return repeated, reasons
+
+
+def checked_sources(
+    days: str | Iterable[str] | None, devices: str | Iterable[str] | None, count: int
+) -> list[Source | None]:
+    """Returns the `Source` of each recording, or None for recordings without a day and a device.
+
+    Args:
+        days: Day of each recording, one day for all recordings, or None.
+        devices: Device of each recording, one device for all recordings, or None.
+        count: Number of recordings.
+
+    Raises:
+        TypeError: If a label is not a string.
+        ValueError: If a label is empty, too long or not printable, or if the number of labels is
+            not `count`.
+    """
+    if days is None and devices is None:
+        return [None] * count
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    days = [today] * count if days is None else _labels("days", days, count)
+    devices = [""] * count if devices is None else _labels("devices", devices, count)
+    return [Source(day, device) for day, device in zip(days, devices, strict=True)]
+
+
+def _labels(argument, labels, count):
+    labels = [labels] * count if isinstance(labels, str) else list(labels)
+    if len(labels) != count:
+        raise ValueError(
+            Message(
+                "{argument} has length {given}, but it must hold one label for each of the "
+                "{count} recordings.",
+                argument=_messages.name(argument),
+                given=len(labels),
+                count=count,
+            )
+        )
+    for label in labels:
+        checked_name(label, argument)
+    return labels
 
 
 def warn_of_repeats(repeated: int, count: int) -> None:

@@ -318,7 +318,11 @@ class Enrolled(NamedTuple):
 
 
 def enrolled(
-    gallery: Gallery, person: str, paths: Sequence[Path], contents: tuple[Any, ...]
+    gallery: Gallery,
+    person: str,
+    paths: Sequence[Path],
+    contents: tuple[Any, ...],
+    days: Sequence[str] | None = None,
 ) -> Enrolled:
     """Enrolls recordings that `sorted_out` has read.
 
@@ -327,11 +331,13 @@ def enrolled(
         person: Name of the person.
         paths: Paths of the files.
         contents: Tuple that `sorted_out` returned.
+        days: Day of each file. Default: the day of the enrollment.
     """
     values, indices, refused = contents
     if not values:
         return Enrolled([], refused, gallery.people().get(person, 0), {})
-    enrollment = gallery.enroll(person, values)
+    days = None if days is None else [days[i] for i in indices]
+    enrollment = gallery.enroll(person, values, days=days)
     for i, reason in enrollment.refused.items():
         refused.setdefault(indices[i], _messages.join(": ", [paths[indices[i]], reason]))
     added, repeated = sorted({indices[i] for i in enrollment.kept}), {}

@@ -40,7 +40,9 @@ from keras_dml.gallery.calibration import (
     warn_of_trained,
     without_copies,
 )
+from keras_dml.gallery.completeness import Completeness, completeness, mean_nearest
 from keras_dml.gallery.enrollment import (
+    checked_sources,
     find_repeats,
     outliers,
     rows_to_mark,
@@ -360,7 +362,34 @@ class Gallery:
         """Returns facts about the gallery, such as the model and the number of people."""
         return maintenance.describe(self._records)
 
-    def enroll(self, person: str, recordings: ArrayLike | Recordings) -> Enrollment:
+    def completeness(self, person: str) -> Completeness:
+        """Says how complete the enrollment of a person is, and what to record next.
+
+        Args:
+            person: Name of an enrolled person.
+
+        Raises:
+            KeyError: If nobody with this name is enrolled.
+        """
+        person, templates = self._templates_of(person)
+        z = templates.enrolled_of(person)
+        return completeness(
+            person,
+            self._records.sources().get(person, []),
+            self._model.card,
+            min((limit.enrolled for limit in self._limits() if limit.enrolled), default=None),
+            mean_nearest(self._model.distances(z, z)),
+            self._scale(templates),
+        )
+
+    def enroll(
+        self,
+        person: str,
+        recordings: ArrayLike | Recordings,
+        *,
+        days: str | Iterable[str] | None = None,
+        devices: str | Iterable[str] | None = None,
+    ) -> Enrollment:
         """Enrolls recordings of a new person or of a person who is enrolled already.
 
         The method refuses recordings that `unfit` reports. If thresholds were calibrated, the
@@ -379,41 +408,66 @@ class Gallery:
         Args:
             person: Name of the person, 1 to 200 printable characters.
             recordings: One recording or a list of recordings, as in `keras_dml.embed`.
+            days: Day on which each recording was made, such as `"2026-03-01"`, or one day for all
+                recordings. Default: the day of the enrollment. `completeness` counts the days.
+            devices: Device that made each recording, or one device for all recordings. Default:
+                unknown.
 
         Returns:
             An `Enrollment`: the indices of the enrolled and the refused recordings, and the reasons
             for refusals.
 
         Raises:
-            ValueError: If the name is invalid, or if `recordings` is empty.
+            ValueError: If the name is invalid, if `recordings` is empty, or if `days` or `devices`
+                has another length.
         """
         person = checked_name(person)
         recordings = self._as_list(recordings)
-        refused, repeated = self._model.refused(recordings), {}
-        rows = np.array([i for i in range(len(recordings)) if i not in refused], int)
-        if len(rows):
-            z = self._model.embed([recordings[i] for i in rows])
-            repeats, reasons = find_repeats(person, z, self._templates_near([person], z))
-            repeated = {
-                int(rows[row]): first if first is None else int(rows[first])
-                for row, first in repeats.items()
-            }
-            refused |= {int(rows[row]): reason for row, reason in reasons.items()}
-            rows, z = _without(rows, z, repeats.keys() | reasons.keys())
+        sources = checked_sources(days, devices, len(recordings))
+        unfit = self._model.refused(recordings)
+        rows = [i for i in range(len(recordings)) if i not in unfit]
+        if not rows:
+            return Enrollment(person, (), unfit, self.people().get(person, 0))
+        z = self._model.embed([recordings[i] for i in rows])
+        result = self._enroll_embeddings(person, z, [sources[i] for i in rows])
+        warn_of_repeats(len(result.repeated), len(recordings))
+        if result.kept:
+            warn_of_more({person: result.enrolled}, self._limits())
+        return dataclasses.replace(
+            result,
+            kept=tuple(rows[row] for row in result.kept),
+            refused=unfit | {rows[row]: reason for row, reason in result.refused.items()},
+            repeated={
+                rows[row]: first if first is None else rows[first]
+                for row, first in result.repeated.items()
+            },
+        )
+
+    def _enroll_embeddings(self, person, z, sources, observed=()):
+        """Enrolls embeddings as `enroll` does. Returns an `Enrollment` with the rows of `z`.
+
+        Args:
+            person: Name of the person in composed form.
+            z: Embeddings, shape `(count, ...)`.
+            sources: `Source` of each recording, or None.
+            observed: Numbers of observations that are deleted if a recording is enrolled.
+        """
+        rows = np.arange(len(z))
+        repeated, refused = find_repeats(person, z, self._templates_near([person], z))
+        rows, z = _without(rows, z, repeated.keys() | refused.keys())
         if len(rows):
             reasons = self._outliers(person, z)
             refused |= {int(rows[row]): reason for row, reason in reasons.items()}
             rows, z = _without(rows, z, reasons.keys())
         for i in [i for i, first in repeated.items() if first in refused]:
             refused[i] = refused[repeated.pop(i)]
-        warn_of_repeats(len(repeated), len(recordings))
         added = tuple(rows.tolist())
         if not added:
             total = self.people().get(person, 0)
             return Enrollment(person, added, refused, total, repeated=repeated)
         ids = tuple(recording_id(embedding.tobytes()) for embedding in z.astype("<f4"))
-        total = self._records.add(person, z)
-        warn_of_more({person: total}, self._limits())
+        sources = [sources[row] for row in added]
+        total = self._records.add(person, z, sources=sources, observed=observed)
         return Enrollment(person, added, refused, total, ids, repeated)
 
     def _outliers(self, person, z):
@@ -1126,6 +1180,10 @@ class Gallery:
         recordings prevents attackers from adding their own recordings to a person who is enrolled
         here.
 
+        The days and devices of recordings are also added, but a file that `export_templates` has
+        written does not contain them. Recordings of such a file count as enrolled directly, even if
+        a proposal added them to the other gallery.
+
         Args:
             other: The other gallery, which is not changed, or the path of a file that
                 `export_templates` has written.
@@ -1142,9 +1200,11 @@ class Gallery:
         if isinstance(other, Gallery):
             source, about = other.path, other._about
             people, enrolled, embeddings = other._records.templates()
+            sources = _sources_of_rows(people, enrolled, other._records.sources())
         elif isinstance(other, str | os.PathLike):
             source = other
             about, people, enrolled, embeddings = template_files.read(other)
+            sources = [None] * len(people)
         else:
             raise TypeError(
                 Message(
@@ -1172,7 +1232,9 @@ class Gallery:
         people = [composed(person) for person in people]
         rows = rows_to_merge(source, people, enrolled, z, self._templates_near({*people}, z))
         rows = self._without_outliers(source, rows, people, enrolled, z)
-        added = self._records.add_all([people[row] for row in rows], enrolled[rows], z[rows])
+        added = self._records.add_all(
+            [people[row] for row in rows], enrolled[rows], z[rows], [sources[row] for row in rows]
+        )
         if added:
             warn_of_more(self.people(), self._limits())
         return added
@@ -1308,6 +1370,21 @@ def _rates(threshold):
         return {}
     names = ("far", "extrapolated", "provisional")
     return {name: getattr(threshold, name) for name in names}
+
+
+def _sources_of_rows(people, enrolled, sources):
+    """Returns the `Source` of each template, or None for templates that `reject` stored.
+
+    Args:
+        people: Name of the person of each template.
+        enrolled: True for enrolled templates.
+        sources: `Source` of each enrolled recording, `{person: sources}`.
+    """
+    remaining = {person: iter(each) for person, each in sources.items()}
+    return [
+        next(remaining[person]) if is_enrolled else None
+        for person, is_enrolled in zip(people, enrolled, strict=True)
+    ]
 
 
 def _without(rows, z, left_out):

@@ -16,11 +16,13 @@ from keras_dml import scoring as scorings
 from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery.calibration import (
+    card_by_name,
     choose_boundary,
     choose_threshold,
     not_calibrated,
     provisional_by_name,
 )
+from keras_dml.gallery.completeness import Completeness, completeness
 from keras_dml.gallery.names import checked_name
 from keras_dml.gallery.reading_options import valid_options
 from keras_dml.gallery.records import Records
@@ -45,6 +47,29 @@ def people(
     """
     with _opened(path, key, keys) as records:
         return records.people()
+
+
+def states(
+    path: Path, *, key: bytes | Path | None = None, keys: Path | None = None
+) -> dict[str, Completeness]:
+    """Returns `{person: Completeness}`, sorted by name and without cohesion. Loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file with the people's keys, see `Gallery`.
+
+    Raises:
+        FileNotFoundError, ValueError, OSError: See `people`.
+    """
+    with _opened(path, key, keys) as records:
+        sources, card = records.sources(), card_by_name(records.about().get("model"))
+        limits = [*records.thresholds().values(), *records.boundaries().values()]
+        enrolled = min((limit.enrolled for limit in limits if limit.enrolled), default=None)
+        return {
+            name: completeness(name, sources.get(name, []), card, enrolled)
+            for name in records.people()
+        }
 
 
 def remove(

@@ -26,7 +26,7 @@ from keras_dml.gallery.boundary import Boundary
 from keras_dml.gallery.encryption import Keys, NoKeys
 from keras_dml.gallery.names import composed, recording_id
 from keras_dml.gallery.permissions import NotPrivate
-from keras_dml.gallery.results import StoredRecording, Threshold
+from keras_dml.gallery.results import Source, StoredRecording, Threshold
 from keras_dml.gallery.seals import Counter, SealError, Seals, counters_path
 from keras_dml.gallery.store import hide_password, is_url, open_store
 from keras_dml.gallery.tries import Claims, Tries
@@ -318,27 +318,50 @@ class Records:
         with self._store.reading() as run:
             return dict(run(query).fetchall())
 
-    def add(self, person: str, embeddings: np.ndarray, enrolled: bool = True) -> int:
+    def add(
+        self,
+        person: str,
+        embeddings: np.ndarray,
+        enrolled: bool = True,
+        sources: Sequence[Source | None] | None = None,
+        observed: Sequence[int] = (),
+    ) -> int:
         """Adds embeddings of a person.
 
         Args:
             person: Name of the person.
             embeddings: Embeddings, shape `(count, ...)`.
             enrolled: True to enroll the recordings, False to store them as imposter recordings.
+            sources: `Source` of each recording, or None for a recording of today by an unknown
+                device.
+            observed: Numbers of observations that are deleted in the same transaction.
 
         Returns:
             Number of enrolled recordings of the person.
         """
+        sources = [None] * len(embeddings) if sources is None else sources
         with self._writing() as run:
             number, key = self._add_person(run, composed(person))
-            rows = [(enrolled, _as_bytes(embedding)) for embedding in embeddings]
+            rows = [
+                (enrolled, _as_bytes(embedding), source)
+                for embedding, source in zip(embeddings, sources, strict=True)
+            ]
             self._insert(run, number, key, rows)
             self._seals.renew(run, number)
+            for row in observed:
+                run("DELETE FROM observations WHERE id = ?", (row,))
             count = "SELECT count(*) FROM templates WHERE person = ? AND enrolled = 1"
-            return run(count, (number,)).fetchone()[0]
+            (total,) = run(count, (number,)).fetchone()
+        if observed:
+            self._store.cut_log()
+        return total
 
     def add_all(
-        self, people: Sequence[str], enrolled: Iterable[bool], embeddings: np.ndarray
+        self,
+        people: Sequence[str],
+        enrolled: Iterable[bool],
+        embeddings: np.ndarray,
+        sources: Sequence[Source | None] | None = None,
     ) -> dict[str, int]:
         """Adds templates that this gallery does not contain yet.
 
@@ -346,14 +369,18 @@ class Records:
             people: Name of the person of each template.
             enrolled: True for enrolled templates, False for templates that `reject` stored.
             embeddings: Embeddings, shape `(count, ...)`.
+            sources: `Source` of each template, see `add`.
 
         Returns:
             `{person: number of added templates}`.
         """
         rows_by_person, added = {}, {}
-        for person, is_enrolled, embedding in zip(people, enrolled, embeddings, strict=True):
+        sources = [None] * len(people) if sources is None else sources
+        for person, is_enrolled, embedding, source in zip(
+            people, enrolled, embeddings, sources, strict=True
+        ):
             rows = rows_by_person.setdefault(composed(person), {})
-            rows[bool(is_enrolled), _as_bytes(embedding)] = None
+            rows[bool(is_enrolled), _as_bytes(embedding)] = source
         query = "SELECT enrolled, embedding FROM templates WHERE person = ?"
         with self._writing() as run:
             for person, rows in rows_by_person.items():
@@ -364,7 +391,7 @@ class Records:
                         (bool(is_enrolled), key.decrypt(ciphertext, is_enrolled))
                         for is_enrolled, ciphertext in stored
                     }
-                if new := [row for row in rows if row not in present]:
+                if new := [(*row, rows[row]) for row in rows if row not in present]:
                     self._insert(run, number, key, new)
                     self._seals.renew(run, number)
                     added[person] = len(new)
@@ -395,9 +422,12 @@ class Records:
             "INSERT INTO templates (person, enrolled, embedding, created) VALUES (?, ?, ?, ?)"
             " RETURNING id"
         )
-        for enrolled, embedding in rows:
+        for enrolled, embedding, source in rows:
             values = (number, int(enrolled), key.encrypt(embedding, enrolled), created)
             (template,) = run(insert, values).fetchone()
+            if source is not None:
+                values = (template, source.day, source.device, int(source.proposed))
+                run("INSERT INTO sources VALUES (?, ?, ?, ?)", values)
             if enrolled:
                 vector = np.frombuffer(embedding, NUMBERS)
                 self._store.add_to_index(run, template, number, vector)
@@ -486,7 +516,7 @@ class Records:
             run("INSERT INTO people (id, name) VALUES (?, ?)", (renamed, name))
             with self._decrypting():
                 self._keys.copy(run, (number, person), (renamed, name))
-            for table in ("templates", "tries"):
+            for table in ("templates", "tries", "observations"):
                 run(f"UPDATE {table} SET person = ? WHERE person = ?", (renamed, number))
             self._store.renumber_in_index(run, number, renamed)
             run("DELETE FROM people WHERE id = ?", (number,))
@@ -510,7 +540,8 @@ class Records:
             A `StoredRecording` for each recording, or None if the person does not exist.
         """
         query = (
-            "SELECT created, embedding FROM templates WHERE person = ? AND enrolled = ? ORDER BY id"
+            "SELECT created, embedding, day, device, proposed FROM templates LEFT JOIN sources ON "
+            "sources.template = templates.id WHERE person = ? AND enrolled = ? ORDER BY id"
         )
         with self._store.reading() as run:
             number = _number_of(run, composed(person))
@@ -520,8 +551,25 @@ class Records:
             with self._decrypting():
                 key = self._keys.keys_of(run, {number: composed(person)}).get(number)
                 rows = [] if key is None else rows
-                embeddings = [(key.decrypt(ciphertext, enrolled), at) for at, ciphertext in rows]
-        return tuple(StoredRecording(recording_id(data), created) for data, created in embeddings)
+                ids = [recording_id(key.decrypt(row[1], enrolled)) for row in rows]
+        return tuple(
+            StoredRecording(name, created, _source(created, *source))
+            for name, (created, _, *source) in zip(ids, rows, strict=True)
+        )
+
+    def sources(self) -> dict[str, list[Source]]:
+        """Returns the `Source` of each enrolled recording, `{person: sources}`, without reading
+        embeddings. The recordings are in the order in which they were stored."""
+        query = (
+            "SELECT people.name, created, day, device, proposed FROM templates JOIN people ON "
+            "people.id = templates.person LEFT JOIN sources ON sources.template = templates.id "
+            "WHERE enrolled = 1 ORDER BY people.name, templates.id"
+        )
+        sources = {}
+        with self._store.reading() as run:
+            for name, *values in run(query).fetchall():
+                sources.setdefault(name, []).append(_source(*values))
+        return sources
 
     def has(self, person: str) -> bool:
         """Returns whether at least one recording of a person is enrolled."""
@@ -564,9 +612,10 @@ class Records:
         if people is not None:
             condition, *values = self._store.among("people.name", map(composed, people))
         query = (
-            "SELECT people.id, people.name, templates.id, enrolled, created, embedding, seal FROM "
-            "templates JOIN people ON people.id = templates.person LEFT JOIN seals ON "
-            f"seals.person = people.id WHERE {condition} ORDER BY people.name, templates.id"
+            "SELECT people.id, people.name, templates.id, enrolled, created, embedding, day, "
+            "device, proposed, seal FROM templates JOIN people ON people.id = templates.person "
+            "LEFT JOIN sources ON sources.template = templates.id LEFT JOIN seals ON seals.person "
+            f"= people.id WHERE {condition} ORDER BY people.name, templates.id"
         )
         with self._store.reading() as run:
             stored = run(query, values).fetchall()
@@ -574,7 +623,7 @@ class Records:
                 keys = self._keys.keys_of(run, {number: name for number, name, *_ in stored})
                 rows = [
                     (name, is_enrolled, keys[number].decrypt(ciphertext, is_enrolled))
-                    for number, name, _, is_enrolled, _, ciphertext, _ in stored
+                    for number, name, _, is_enrolled, _, ciphertext, *_ in stored
                     if number in keys
                 ]
             self._check_rows(run)
@@ -694,6 +743,11 @@ def _number_of(run, name):
 
 def _new_number():
     return 1 + secrets.randbits(NUMBER_BITS)
+
+
+def _source(created, day, device, proposed):
+    """Returns the `Source` of a template from its row of `sources`, whose values may be None."""
+    return Source(created[:10]) if day is None else Source(day, device, bool(proposed))
 
 
 def _as_bytes(embedding):

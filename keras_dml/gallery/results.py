@@ -90,11 +90,33 @@ class Enrollment:
         return "\n".join([summary, *repeats, *reasons])
 
 
+class Source(NamedTuple):
+    """Origin of an enrolled recording.
+
+    Attributes:
+        day: Label of the day on which the recording was made.
+        device: Label of the device that made the recording. Empty if the device is unknown.
+        proposed: Whether a proposal added the recording, see `proposals.Proposals`.
+    """
+
+    day: str
+    device: str = ""
+    proposed: bool = False
+
+
 class StoredRecording(NamedTuple):
-    """Id of a stored recording, and the time when the recording was stored (ISO 8601, UTC)."""
+    """A stored recording, without its embedding.
+
+    Attributes:
+        id: Id of the recording.
+        created: Time when the recording was stored (ISO 8601, UTC).
+        source: Day, device and origin of the recording. By default, the day is the date of
+            `created`.
+    """
 
     id: str
     created: str
+    source: Source
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 BITS = 256  # size of a seal
 PUBLIC = b"keras-dml"  # public key of seals in a gallery without a key, where seals are checksums
-ALL_TEMPLATES = "SELECT person, id, enrolled, created, embedding FROM templates ORDER BY id"
-TEMPLATES = "SELECT id, enrolled, created, embedding FROM templates WHERE person = ? ORDER BY id"
+SOURCES = "LEFT JOIN sources ON sources.template = templates.id"
+COLUMNS = "id, enrolled, created, embedding, day, device, proposed"  # columns that a seal covers
+ALL_TEMPLATES = f"SELECT person, {COLUMNS} FROM templates {SOURCES} ORDER BY id"
+TEMPLATES = f"SELECT {COLUMNS} FROM templates {SOURCES} WHERE person = ? ORDER BY id"
 COUNTERS_SUFFIX = ".counters"  # suffix of the file of counters next to a key file
 
 
@@ -168,8 +170,9 @@ class Seals:
 
         Args:
             people: Name of each person, `{number: name}`.
-            rows: Templates of each person, `{number: rows}`. A row is `(id, enrolled, created,
-                embedding)`, and the rows are sorted by id.
+            rows: Templates of each person, `{number: rows}`. A row contains `COLUMNS`, and the rows
+                are sorted by id. The last three values are None if the day and the device of the
+                recording are unknown.
             seals: Seal of each person, `{number: seal}`. The seal is None if the person has no
                 seal.
 
@@ -186,8 +189,10 @@ class Seals:
 
     def _seal(self, person, name, rows):
         mac = self._mac("person", person, name)
-        for number, enrolled, created, embedding in rows:
-            mac.update(_encoded(number, bool(enrolled), created, len(embedding)))
+        for number, enrolled, created, embedding, *source in rows:
+            # seals of galleries without sources are those of earlier releases
+            source = [] if source == [None] * len(source) else source
+            mac.update(_encoded(number, bool(enrolled), created, len(embedding), *source))
             mac.update(embedding)
         return mac.digest()
 

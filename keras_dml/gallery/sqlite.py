@@ -21,10 +21,14 @@ from keras_dml._typing import Path
 from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
 from keras_dml.gallery.store import Run
 
-VERSION = 2
+VERSION = 3
 # Maps each earlier version to the tables that files of this version lack. The tables are added when
 # the file is opened.
-LATER = {1: {"tries", "seals", "state", "counters"}}
+LATER = {
+    1: {"tries", "seals", "state", "counters", "sources", "observations"},
+    2: {"sources", "observations"},
+}
+UNSEALED = 1  # version of galleries without seals
 FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
 BUSY_SECONDS = 30.0  # longest time that a writer waits for another writer
 
@@ -51,6 +55,10 @@ SCHEMA = (
     " PRIMARY KEY (person, client, identified)) STRICT",
     "CREATE TABLE seals (person INTEGER PRIMARY KEY, seal BLOB NOT NULL) STRICT",
     "CREATE TABLE state (number INTEGER NOT NULL, people BLOB NOT NULL, seal BLOB NOT NULL) STRICT",
+    "CREATE TABLE sources (template INTEGER PRIMARY KEY REFERENCES templates ON DELETE CASCADE,"
+    " day TEXT NOT NULL, device TEXT NOT NULL, proposed INTEGER NOT NULL) STRICT",
+    "CREATE TABLE observations (id INTEGER PRIMARY KEY, person INTEGER REFERENCES people ON DELETE"
+    " CASCADE, created TEXT NOT NULL, expires TEXT NOT NULL, embedding BLOB NOT NULL) STRICT",
     KEYS_TABLE,
 )
 
@@ -131,8 +139,8 @@ class SQLiteFile:
         application: SQLite application id that marks this kind of file.
         kind: Name for this kind of file, used in error messages.
         upgrade: Function that upgrades files of earlier versions. The argument of `upgrade` is a
-            `Run`. The function runs in the transaction that adds the missing tables. If None, files
-            of earlier versions are not changed.
+            `Run`. The function runs in the transaction that adds missing seals. If None, files of
+            earlier versions are not changed.
 
     Raises:
         ValueError: If the file is of another kind or version, or is damaged.
@@ -262,9 +270,10 @@ class SQLiteFile:
             if self._is_empty():  # another process may have created the tables
                 run(f"PRAGMA application_id = {self._application}")
                 self._make(self._schema)
-            elif self._upgrade is not None and self._check_kind() != VERSION:
+            elif self._upgrade is not None and (version := self._check_kind()) != VERSION:
                 self._make(_later(self._schema, version))
-                self._upgrade(run)
+                if version == UNSEALED:
+                    self._upgrade(run)
         self._check_kind()
 
     def _make(self, statements):

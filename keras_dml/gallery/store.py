@@ -37,6 +37,11 @@ class Store(Protocol):
     - `people (id, name)`: numbers and names of people. Deleting a person deletes the person's rows
       in `templates` and `tries`.
     - `templates (id, person, enrolled, created, embedding)`: stored embeddings.
+    - `sources (template, day, device, proposed)`: day and device of templates for which they were
+      given, and the mark of templates that were added by a proposal.
+    - `observations (id, person, created, expires, embedding)`: observed recordings that are kept
+      for a limited time, see `observations.Observations`. `person` is null for strangers. A
+      database on a server contains no observations, because it cannot destroy them at once.
     - `thresholds (far, found)`: false accept rates, and the calibrated threshold for each rate as
       JSON.
     - `boundaries (far, found)`: false match rates, and the decision threshold of `listen` for each

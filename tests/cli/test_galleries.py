@@ -129,7 +129,10 @@ def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, t
     code, out, _ = command("enroll", db, "alice", *files, "--model", model)
     assert code == 0 and "alice: 2 of 2 files enrolled, 2 recordings in all" in out
     again = walks.file("alice", "3.csv")
-    assert run_json(command, "enroll", db, "alice", again) == (
+    code, result = run_json(command, "enroll", db, "alice", again)
+    state = result.pop("completeness")
+    assert state["recordings"] == 3 and "another day" in state["advice"]
+    assert (code, result) == (
         0,
         {
             "person": "alice",
@@ -994,7 +997,7 @@ def test_an_unusual_magnitude_is_noted(command, walks, tmp_path, notes):
 
 
 def test_ctrl_c_ends_an_enrollment_that_did_not_happen(command, family, walks, monkeypatch):
-    def stopped(*_):
+    def stopped(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(galleries.Gallery, "enroll", stopped)

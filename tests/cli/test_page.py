@@ -283,7 +283,9 @@ def test_recordings_are_listed_by_day_until_there_are_two(browser, address, swit
             people,
             "list_recordings",
             lambda name: [
-                galleries.StoredRecording(str(day), f"2026-01-{day:02}T12:00:00+00:00")
+                galleries.StoredRecording(
+                    str(day), f"2026-01-{day:02}T12:00:00+00:00", galleries.Source(str(day))
+                )
                 for day in days[name]
             ],
         )

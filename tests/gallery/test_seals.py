@@ -247,10 +247,13 @@ def test_a_gallery_of_an_earlier_release_is_sealed_at_the_next_opening(tmp_path)
 def test_a_database_of_an_earlier_release_is_sealed_at_the_next_opening(place, recwarn):
     import psycopg
 
+    from keras_dml.gallery.postgres import LATER, UNSEALED
+
     fill(place)
     with psycopg.connect(place["path"], autocommit=True) as connection:
-        connection.execute("DROP TABLE keras_dml.tries, keras_dml.seals, keras_dml.state")
-        mark = "people enrolled by keras-dml, version 1"
+        tables = ", ".join(f"keras_dml.{table}" for table in LATER[UNSEALED])
+        connection.execute(f"DROP TABLE {tables}")
+        mark = UNSEALED
         connection.execute(f"COMMENT ON SCHEMA keras_dml IS '{mark}'")
     if "keys" in place:
         with contextlib.closing(sqlite3.connect(place["keys"])) as connection:

@@ -78,7 +78,7 @@ def test_a_gallery_that_somebody_has_changed_is_refused(path, statement):
 
 DAMAGE = {
     "statement": (b"CREATE TABLE about", b"CREATE \xb3ABLE about"),
-    "column": (b"embedding BLOB", b"embedd\xf1ng BLO\xb3"),
+    "column": (b"enrolled INTEGER", b"enroll\xf1d INTEGE\xb3"),
     "table": (b"tablethresholds", b"tablethre\xb3holds"),
     "index": (b"indextemplates_of_person", b"indextemplates\xffof_person"),
     "escape code": (b"CREATE TABLE seals (person", b"CREATE TABLE \x1b[2J\x07 (person"),
@@ -264,12 +264,12 @@ def of_version_1(path):
     return path
 
 
-def test_files_of_version_1_are_opened_and_become_version_2(path):
+def test_files_of_version_1_are_opened_and_become_version_3(path):
     assert len(VERSION_1) == 7
     with contextlib.closing(Records(of_version_1(path))) as store:
         store.add("alice", embeddings(2))
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     assert with_closed(path, Records.people) == {"alice": 2}
 
 
