@@ -239,6 +239,7 @@ READING_NAMES = {  # how commands spell arguments of `keras_dml.recordings.read`
 
 
 GALLERY_NAMES = READING_NAMES | {  # arguments and functions of `keras_dml.gallery`
+    "days": "--keep",
     "extrapolate=True": "--extrapolate",
     "far": "--far",
     "groups": "--groups",
@@ -259,10 +260,12 @@ GALLERY_NAMES = READING_NAMES | {  # arguments and functions of `keras_dml.galle
     "list_recordings()": "`keras-dml recordings`",
     "list_rejections()": "`keras-dml reject --list`",
     "people()": "`keras-dml people`",
+    "proposals.list()": "`keras-dml proposals`",
     "purge()": "`keras-dml people`",
     "reject()": "`keras-dml reject`",
     "remove_threshold()": "`keras-dml calibrate GALLERY --remove RATE`",
     "restore()": "`keras-dml restore`",
+    "strangers.list()": "`keras-dml strangers`",
     "Gallery.forget()": "`keras-dml forget`",
     "Gallery(new_path, model)": "`keras-dml enroll NEW.db PERSON FILES --model MODEL`",
 }

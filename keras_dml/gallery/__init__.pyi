@@ -23,6 +23,8 @@ from .maintenance import states as states
 from .maintenance import thresholds as thresholds
 from .maintenance import unreject as unreject
 from .mean_template import MeanTemplate as MeanTemplate
+from .proposals import Proposal as Proposal
+from .proposals import Proposals as Proposals
 from .results import Candidate as Candidate
 from .results import Decision as Decision
 from .results import Enrollment as Enrollment
@@ -34,6 +36,8 @@ from .results import Source as Source
 from .results import StoredRecording as StoredRecording
 from .results import Threshold as Threshold
 from .store import hide_password as hide_password
+from .strangers import Stranger as Stranger
+from .strangers import Strangers as Strangers
 from .tries import TooManyTries as TooManyTries
 from .tries import Tries as Tries
 from .web import WebSite as WebSite
@@ -53,9 +57,13 @@ __all__ = [
     "Identification",
     "Listening",
     "MeanTemplate",
+    "Proposal",
+    "Proposals",
     "Scale",
     "Source",
     "StoredRecording",
+    "Stranger",
+    "Strangers",
     "Threshold",
     "TooManyTries",
     "Tries",

@@ -306,6 +306,10 @@ class Keys:
             purpose = self._purpose("person", renamed[1])
             self._write(run, renamed[0], _encrypt(self._cipher, key, purpose))
 
+    def of_strangers(self) -> "PersonKey":
+        """Returns the key that encrypts observations of strangers, the key of the gallery."""
+        return PersonKey(self._cipher, self._gallery)
+
     def destroy(self, run: "Run | None", person: int) -> None:
         """Destroys the key of a person."""
         with self._writing(run) as run:
@@ -365,8 +369,30 @@ class PersonKey:
         """
         return _decrypt(self._cipher, ciphertext, self._purpose(enrolled))
 
+    def encrypt_observation(self, embedding: bytes, created: str, expires: str) -> bytes:
+        """Encrypts the bytes of an observed embedding.
+
+        Args:
+            embedding: Bytes of the embedding.
+            created: Time of the observation. The ciphertext cannot be decrypted with another time.
+            expires: Time at which the observation expires, as `created`.
+        """
+        return _encrypt(self._cipher, embedding, self._purpose_of_observation(created, expires))
+
+    def decrypt_observation(self, ciphertext: bytes, created: str, expires: str) -> bytes:
+        """Returns the bytes of an embedding that `encrypt_observation` has encrypted.
+
+        Raises:
+            DecryptionError: If the ciphertext or a time was changed, or if the ciphertext was
+                encrypted with another key.
+        """
+        return _decrypt(self._cipher, ciphertext, self._purpose_of_observation(created, expires))
+
     def _purpose(self, enrolled):
         return json.dumps([self._gallery, "template", bool(enrolled)]).encode()
+
+    def _purpose_of_observation(self, *times):
+        return json.dumps([self._gallery, "observation", *times]).encode()
 
 
 class NoKeys:

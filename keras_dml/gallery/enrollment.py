@@ -223,7 +223,7 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
     links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0: all enrolled
     links[1:, 0] = near[:, :enrolled].any(axis=1)
     links[1:, 1:] = near[:, enrolled:]
-    (first, *groups) = _connected_components(links)
+    (first, *groups) = connected_components(links)
     sizes = np.bincount(groups)
     if enrolled:
         belongs = np.equal(groups, first)
@@ -234,7 +234,7 @@ def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, fl
     return {int(row): float(nearest[row]) for row in np.flatnonzero(~belongs)}
 
 
-def _connected_components(links):
+def connected_components(links: np.ndarray) -> np.ndarray:
     """Finds the connected components of an undirected graph.
 
     The function replaces `scipy.sparse.csgraph.connected_components`, because galleries on devices

@@ -59,6 +59,7 @@ from keras_dml.gallery.names import (
     name_or_none,
     recording_id,
 )
+from keras_dml.gallery.proposals import Proposals
 from keras_dml.gallery.reading_options import READING_OPTIONS, valid_options
 from keras_dml.gallery.records import Records
 from keras_dml.gallery.results import (
@@ -72,6 +73,7 @@ from keras_dml.gallery.results import (
     Threshold,
 )
 from keras_dml.gallery.store import is_url
+from keras_dml.gallery.strangers import Strangers
 from keras_dml.gallery.templates import Templates
 from keras_dml.gallery.tries import DEFAULT, Tries, checked_client
 
@@ -103,8 +105,8 @@ class Gallery:
 
     The scoring computes the score of a person, see `keras_dml.scoring`. With the scoring `nearest`,
     the score is the distance to the nearest enrolled recording of the person, averaged over the
-    observed recordings. A smaller score means a better match. Only `enroll` and `merge` add
-    enrolled recordings.
+    observed recordings. A smaller score means a better match. Only `enroll`, `merge`,
+    `proposals.accept` and `strangers.name` add enrolled recordings.
 
     Args:
         path: Path of the gallery's file, or the URL of a database,
@@ -129,6 +131,8 @@ class Gallery:
 
     Attributes:
         scoring: Name of the scoring.
+        proposals: The `Proposals`, accepted recordings that are proposed as further templates.
+        strangers: The `Strangers`, recordings of unknown people that are kept for a limited time.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
@@ -188,6 +192,8 @@ class Gallery:
             self.close()
             raise
         self._claims = self._records.claims(tries)
+        self.proposals: Proposals = Proposals(self)
+        self.strangers: Strangers = Strangers(self)
         self._cached_templates = self._cached_changes = None
         self._cached_scale = None, None  # templates, and the scale of their scores
 
@@ -652,6 +658,8 @@ class Gallery:
         accepted = score <= limit and not denied
         resets = accepted and score <= self._strictest(limit, thresholds)
         self._claims.conclude(person, client, resets)
+        if accepted:
+            self.proposals.observe(person, probes, templates)
         rates = {"scale": self._scale(templates), **_rates(used)}
         return Decision(accepted, person, score, limit, denied, **rates)
 
@@ -716,6 +724,10 @@ class Gallery:
         if decides:
             resets = person is not None and least <= self._strictest(limit, thresholds)
             self._claims.conclude(nearest[0].person, client, resets, identified=True)
+        if person is not None:
+            self.proposals.observe(person, probes, templates)
+        elif used is not None and not tied:
+            self.strangers.observe(probes)
         rates = {"scale": self._scale(templates), **_rates(used)}
         if used is not None and used.is_counted and used.among(people) < 1:
             rates["fpir"] = used.among(people)

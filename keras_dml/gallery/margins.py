@@ -42,15 +42,15 @@ def second_best_margin(
     """
     distances = np.where(hidden, np.inf, distances)
     is_own = people[:, None] == people
-    own = np.where(is_own, distances, np.inf).min(axis=1)
-    others = np.where(is_own, np.inf, distances).min(axis=1)
-    is_compared = np.isfinite(own) & np.isfinite(others)
-    own, others = own[is_compared], others[is_compared]
-    wrong = np.sort((own - others)[(others <= value) & (others < own)])[::-1]
-    allowed = int(far * len(own))
+    own_scores = np.where(is_own, distances, np.inf).min(axis=1)
+    other_scores = np.where(is_own, np.inf, distances).min(axis=1)
+    is_compared = np.isfinite(own_scores) & np.isfinite(other_scores)
+    own_scores, other_scores = own_scores[is_compared], other_scores[is_compared]
+    wrong = np.sort((own_scores - other_scores)[(other_scores <= value) & (other_scores < own_scores)])[::-1]
+    allowed = int(far * len(own_scores))
     if allowed >= len(wrong):
         return 0.0
-    right = (others - own)[(own <= value) & (own <= others)]
+    right = (other_scores - own_scores)[(own_scores <= value) & (own_scores <= other_scores)]
     most = np.quantile(right, MOST_LOST) if len(right) else np.inf
     return float(min(wrong[allowed], most))
 

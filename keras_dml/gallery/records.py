@@ -14,7 +14,7 @@ import pathlib
 import secrets
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from keras_dml.gallery import encryption, sqlite
 from keras_dml.gallery.boundary import Boundary
 from keras_dml.gallery.encryption import Keys, NoKeys
 from keras_dml.gallery.names import composed, recording_id
+from keras_dml.gallery.observations import drop_expired
 from keras_dml.gallery.permissions import NotPrivate
 from keras_dml.gallery.results import Source, StoredRecording, Threshold
 from keras_dml.gallery.seals import Counter, SealError, Seals, counters_path
@@ -229,6 +230,7 @@ class Records:
             if not self._store.is_server:  # on a server, a removal destroys the key first
                 self._check_keys(run)
         self._counter.keep(number)
+        drop_expired(self, wait=False)
 
     def _check_keys(self, run):
         """Raises `ValueError` if a person has no key, because the gallery would ignore this
@@ -308,6 +310,57 @@ class Records:
         with self._writing() as run:
             query = "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
             run(query, (name, json.dumps(value)))
+
+    def replace_fact(self, name: str, value: Any) -> None:
+        """Stores a fact in the table `about`, and replaces the earlier value.
+
+        Args:
+            name: Name of the fact.
+            value: Value that JSON can represent.
+        """
+        with self._writing() as run:
+            run(
+                "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
+                "excluded.value",
+                (name, json.dumps(value)),
+            )
+
+    @contextlib.contextmanager
+    def observing(self, changes: bool = True) -> Iterator[Run]:
+        """Opens a transaction for the table `observations`, which no seal covers.
+
+        Args:
+            changes: Whether the transaction changes the table.
+        """
+        with self._store.writing() if changes else self._store.reading() as run:
+            with self._decrypting():
+                yield run
+
+    def observer(self, run: Run, person: str | None) -> tuple[int | None, Any]:
+        """Returns the number of a person and the key for observations of this person.
+
+        Args:
+            run: Function that executes a statement.
+            person: Name of the person, or None for strangers.
+
+        Returns:
+            `(number, key)`. The number is None for strangers. The key is None if the person does
+            not exist.
+        """
+        if person is None:
+            return None, self._keys.of_strangers()
+        number = _number_of(run, composed(person))
+        keys = {} if number is None else self._keys.keys_of(run, {number: composed(person)})
+        return number, keys.get(number)
+
+    def cut_log(self) -> None:
+        """Truncates the log of changes, see `Store.cut_log`."""
+        self._store.cut_log()
+
+    @property
+    def is_server(self) -> bool:
+        """True if the gallery is on a server."""
+        return self._store.is_server
 
     def people(self) -> dict[str, int]:
         """Returns `{person: number of enrolled recordings}`, sorted by name."""
@@ -695,7 +748,9 @@ class Records:
             )
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites all tables so that no deleted rows remain in them, see `Store.purge`."""
+        """Destroys expired observations, and rewrites all tables so that no deleted rows remain in
+        them, see `Store.purge`."""
+        drop_expired(self)
         return self._store.purge()
 
 
