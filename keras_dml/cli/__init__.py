@@ -31,12 +31,14 @@ from keras_dml.cli import (
     listen,
     merge,
     people,
+    proposals,
     recordings,
     reject,
     remove,
     rename,
     restore,
     serve,
+    strangers,
     thresholds,
     train,
     verify,
@@ -77,7 +79,7 @@ app.command("export")(_options.expand_dataclasses(export.run))
 app.command("train")(_options.expand_dataclasses(train.run))
 COMMANDS = (
     *(enroll, verify, identify, listen, explain, compare, calibrate),
-    *(reject, people, recordings, rename, forget, remove),
+    *(reject, people, recordings, rename, forget, remove, proposals, strangers),
     *(info, thresholds, merge, backup, restore, serve),
 )
 for command in COMMANDS:
