@@ -35,7 +35,6 @@ FILES = {
 THRESHOLDS = PACKAGE / "evaluation" / "_thresholds.py"  # `keras-dml calibrate` prints its messages
 NOT_IN_REST = {  # functions of messages that no request of a client can cause
     "accept_older()",
-    "list_recordings()",
     "list_rejections()",
     "remove_threshold()",
     "restore()",

@@ -46,7 +46,8 @@ def second_best_margin(
     other_scores = np.where(is_own, np.inf, distances).min(axis=1)
     is_compared = np.isfinite(own_scores) & np.isfinite(other_scores)
     own_scores, other_scores = own_scores[is_compared], other_scores[is_compared]
-    wrong = np.sort((own_scores - other_scores)[(other_scores <= value) & (other_scores < own_scores)])[::-1]
+    is_wrong = (other_scores <= value) & (other_scores < own_scores)
+    wrong = np.sort((own_scores - other_scores)[is_wrong])[::-1]
     allowed = int(far * len(own_scores))
     if allowed >= len(wrong):
         return 0.0

@@ -122,8 +122,8 @@ class Observations:
         days = self.days
         if days is None or not len(embeddings):
             return
-        now = datetime.datetime.now(datetime.UTC)
-        created, expires = _text(now), _text(now + datetime.timedelta(days=days))
+        time = now()
+        created, expires = _text(time), _text(time + datetime.timedelta(days=days))
         with self._records.observing() as run:
             row, key = self._records.observer(run, person)
             if key is None:  # the person was removed meanwhile
@@ -220,16 +220,21 @@ def drop_expired(records: Records, wait: bool = True) -> None:
     """
     if records.is_server:  # never contains observations
         return
-    now, condition = _text(datetime.datetime.now(datetime.UTC)), "WHERE expires <= ?"
+    time, condition = _text(now()), "WHERE expires <= ?"
     with records.observing(changes=False) as run:
         query = f"SELECT count(*) FROM observations {condition}"
-        (expired,) = run(query, (now,)).fetchone()
+        (expired,) = run(query, (time,)).fetchone()
     if not expired:
         return
     with records.observing() as run:
-        run(f"DELETE FROM observations {condition}", (now,))
+        run(f"DELETE FROM observations {condition}", (time,))
     with contextlib.nullcontext() if wait else contextlib.suppress(TimeoutError):
         records.cut_log()
+
+
+def now() -> datetime.datetime:
+    """Returns the current time (UTC), from which observations get their times."""
+    return datetime.datetime.now(datetime.UTC)
 
 
 def _text(time):

@@ -7,13 +7,13 @@ to recordings that were enrolled directly. Recordings that a proposal added do n
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from keras_dml._messages import Message
+from keras_dml.gallery import observations
 from keras_dml.gallery.calibration import warn_of_more
 from keras_dml.gallery.names import composed
 from keras_dml.gallery.observations import Observations
@@ -161,7 +161,7 @@ class Proposals:
         if self.days is None:
             return
         person = composed(person)
-        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        today = observations.now().date().isoformat()
         if today in {source.day for source in self._gallery._records.sources()[person]}:
             return
         is_near = self._distances_to_direct(person, probes, templates) <= self._limit()

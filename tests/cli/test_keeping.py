@@ -1,36 +1,21 @@
 """Tests of the commands `proposals` and `strangers`, which manage kept recordings."""
 
+import base64
 import json
 
-import numpy as np
 import pytest
 
-from keras_dml import edge, zoo
+from keras_dml import edge
 from keras_dml import gallery as galleries
-
-CHANNELS = zoo.card("gait_lda")["input"]["channels"]
-KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
-THRESHOLD = galleries.Threshold(
-    *(0.01, -0.5, (0.0, 0.02), 0.9, (0.8, 1.0), 40, 1000, 300.0, 0.005, "counted"),
-    confident=-0.6,
-)
+from tests.gallery import kept
 
 
 @pytest.fixture
-def family(tmp_path, monkeypatch, rng):
+def family(tmp_path, monkeypatch):
     """Path of an encrypted gallery that keeps a proposal for Alice and two strangers."""
-    monkeypatch.setenv("KERAS_DML_GALLERY_KEY", KEY)
-    path = tmp_path / "family.db"
-    with edge.Gallery(path, "gait_lda") as gallery:
-        size = gallery._model.embedding_shape[0]
-        z = np.linalg.qr(rng.normal(size=(size, size)))[0].astype("float32")
-        gallery._records.set_threshold(THRESHOLD)
-        gallery._records.add("alice", z[:1], sources=[galleries.Source("2026-01-01")])
-        gallery.proposals.keep(30)
-        gallery.strangers.keep(7)
-        gallery.proposals.observe("alice", z[:1] + 0.1 * z[1:2], gallery._templates())
-        gallery.strangers.observe(np.stack([z[2], z[2] + 0.1 * z[3], z[4]]))
-    return path
+    monkeypatch.setenv("KERAS_DML_GALLERY_KEY", base64.b64encode(kept.KEY).decode())
+    with kept.gallery(tmp_path / "family.db") as gallery:
+        return gallery.path
 
 
 def run_json(command, *words):
@@ -87,7 +72,7 @@ def test_wrong_options_are_refused(command, family, words):
 
 
 def test_an_unencrypted_gallery_is_refused(command, tmp_path):
-    with edge.Gallery(tmp_path / "family.db", "gait_lda"):
+    with edge.Gallery(tmp_path / "family.db", kept.MODEL):
         pass
     code, _, err = command("strangers", tmp_path / "family.db", "--keep", "3")
     assert code == 2 and "not encrypted" in err and "--key" in err

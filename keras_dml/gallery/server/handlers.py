@@ -85,7 +85,94 @@ class Handlers:
     async def recordings(self, person: str) -> list[schemas.Recording]:
         """Lists the enrollment times of a person's recordings, in the order of enrollment."""
         stored = await self._turns.run(self._gallery.list_recordings, person)
-        return [schemas.Recording(created=recording.created) for recording in stored]
+        return [
+            schemas.Recording(
+                created=recording.created,
+                day=recording.source.day,
+                id=recording.id if recording.source.proposed else None,
+            )
+            for recording in stored
+        ]
+
+    async def completeness(self, person: str) -> schemas.Completeness:
+        """Describes how complete the enrollment of a person is."""
+        state = await self._turns.run(self._gallery.completeness, person)
+        return schemas.Completeness(
+            person=state.person,
+            recordings=state.recordings,
+            days=list(state.days),
+            devices=list(state.devices),
+            needed=state.needed,
+            advice=state.advice or None,
+        )
+
+    async def keeping(self) -> schemas.Keeping:
+        """Returns for how many days recordings are kept."""
+        return await self._turns.run(self._keeping)
+
+    async def keep(self, days: schemas.Keeping) -> schemas.Keeping:
+        """Sets for how many days recordings are kept. Fields that are not given do not change."""
+
+        def keep():
+            for name in sorted(days.model_fields_set):
+                getattr(self._gallery, name).keep(getattr(days, name))
+            return self._keeping()
+
+        return await self._turns.run(keep)
+
+    def _keeping(self):
+        gallery = self._gallery
+        return schemas.Keeping(proposals=gallery.proposals.days, strangers=gallery.strangers.days)
+
+    async def proposals(self) -> list[schemas.Proposal]:
+        """Lists the recordings that are proposed as templates."""
+        proposals = await self._turns.run(self._gallery.proposals.list)
+        return [schemas.Proposal(**each._asdict()) for each in proposals]
+
+    async def accept_proposal(self, recording: str) -> schemas.Addition:
+        """Adds a proposed recording to the templates of its person."""
+        return self._addition(await self._turns.run(self._gallery.proposals.accept, recording))
+
+    async def undo_proposal(self, recording: str) -> schemas.Undone:
+        """Removes a recording that a proposal added."""
+
+        def undo():
+            person = self._gallery.proposals.undo(recording)
+            return schemas.Undone(person=person, enrolled=self._gallery.people().get(person, 0))
+
+        return await self._turns.run(undo)
+
+    async def destroy_proposal(self, recording: str) -> schemas.Destroyed:
+        """Destroys a proposed recording."""
+        await self._turns.run(self._gallery.proposals.destroy, recording)
+        return schemas.Destroyed(destroyed=1)
+
+    async def strangers(self) -> list[schemas.Stranger]:
+        """Lists the recordings of unknown people in groups."""
+        groups = await self._turns.run(self._gallery.strangers.list)
+        return [
+            schemas.Stranger(**vars(group) | {"recordings": len(group.recordings)})
+            for group in groups
+        ]
+
+    async def name_stranger(self, stranger: str, new: schemas.NewName) -> schemas.Addition:
+        """Enrolls the recordings of an unknown person under a name."""
+        name = self._gallery.strangers.name
+        return self._addition(await self._turns.run(name, stranger, new.name))
+
+    async def destroy_stranger(self, stranger: str) -> schemas.Destroyed:
+        """Destroys the recordings of an unknown person."""
+        count = await self._turns.run(self._gallery.strangers.destroy, stranger)
+        return schemas.Destroyed(destroyed=count)
+
+    def _addition(self, enrollment):
+        reasons = enrollment.refused.values()
+        return schemas.Addition(
+            person=enrollment.person,
+            added=len(enrollment.kept),
+            refused=[self._translator.translate(reason, {}) for reason in reasons],
+            enrolled=enrollment.enrolled,
+        )
 
     async def thresholds(self) -> list[schemas.Threshold]:
         """Lists the calibrated thresholds, sorted by false accept rate."""

@@ -130,6 +130,76 @@ class Recording(BaseModel):
     """Enrolled recording."""
 
     created: str = Field(description="Time of the enrollment, in ISO 8601 and UTC.")
+    day: str = Field(description="Label of the day on which the recording was made.")
+    id: str | None = Field(
+        description="Id to undo the proposal that added the recording. null for other recordings."
+    )
+
+
+class Completeness(BaseModel):
+    """State of a person's enrollment."""
+
+    person: str
+    recordings: int
+    days: list[str] = Field(description="Labels of the days on which recordings were made.")
+    devices: list[str]
+    needed: int | None = Field(
+        description="Number of recordings above which the model card shows little gain, or null."
+    )
+    advice: str | None = Field(description="What to record next. null if nothing is missing.")
+
+
+class Keeping(BaseModel):
+    """Number of days for which recordings are kept. null if recordings are not kept."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    proposals: float | None = Field(
+        None, gt=0, description="Days for accepted recordings that are proposed as templates."
+    )
+    strangers: float | None = Field(None, gt=0, description="Days for recordings of strangers.")
+
+
+class Proposal(BaseModel):
+    """Accepted recording that is proposed as a template of a person."""
+
+    id: str
+    person: str
+    created: str
+    expires: str = Field(description="Time at which the recording is destroyed.")
+
+
+class Addition(BaseModel):
+    """Result of adding kept recordings to the templates of a person."""
+
+    person: str
+    added: int
+    refused: list[str] = Field(description="Reason for each recording that was refused.")
+    enrolled: int = Field(description="Total number of the person's recordings.")
+
+
+class Undone(BaseModel):
+    """Person from whose templates a recording was removed, and the number of the remaining ones."""
+
+    person: str
+    enrolled: int
+
+
+class Stranger(BaseModel):
+    """Recordings that probably come from one unknown person."""
+
+    id: str
+    recordings: int
+    days: int
+    first: str
+    last: str
+    expires: str = Field(description="Time at which the first recording is destroyed.")
+
+
+class Destroyed(BaseModel):
+    """Number of destroyed recordings."""
+
+    destroyed: int
 
 
 class Refused(BaseModel):

@@ -16,6 +16,7 @@ const recorded = new WeakSet(); // files that this page has made
 
 const ask = async (path, options = {}) => {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  if (options.json) headers["Content-Type"] = "application/json";
   const answer = await fetch(path, { ...options, headers });
   if (answer.ok) return answer;
   if (answer.status === 401) by("access").hidden = false;
@@ -139,10 +140,11 @@ const time = new Intl.DateTimeFormat("en", { timeStyle: "short" });
 // recordings are all from one day, shows the same hint as `keras-dml enroll`.
 const showDays = async (person, parent) => {
   const stored = await (await ask(personPath(person, "/recordings"))).json();
-  const days = {};
-  for (const { created } of stored) {
+  const [days, added] = [{}, []];
+  for (const { created, id } of stored) {
     const moment = new Date(created);
     (days[day.format(moment)] ??= []).push(time.format(moment));
+    if (id !== null) added.push({ id, moment });
   }
   parent.replaceChildren();
   const list = element("ul", "", parent, "plain days");
@@ -151,6 +153,13 @@ const showDays = async (person, parent) => {
     element("span", name, row, "name");
     element("span", plural(times.length, "recording"), row, "count");
     element("span", [...new Set(times)].join(", "), row, "small wide");
+  }
+  for (const { id, moment } of added) {
+    const row = element("li", "", list);
+    element("span", `Added by a proposal on ${day.format(moment)}`, row, "name");
+    button("Undo", `Remove the recording that was added on ${day.format(moment)}`, row, () =>
+      work(() => settle(`proposals/${id}/undo`, "POST", "The recording is removed again")),
+    );
   }
   if (stored.length < 2 || Object.keys(days).length > 1) return;
   const more = recorder.wordFor(model.sensor);
@@ -177,6 +186,52 @@ const listPeople = async () => {
     element("summary", plural(recordings, "recording"), days);
     const list = element("div", "", days);
     days.addEventListener("toggle", () => days.open && work(() => showDays(person, list)));
+  }
+};
+
+// Sends a decision about a kept recording, and shows the result.
+const settle = async (path, method, heading, body = null) => {
+  const options = body === null ? {} : { body: JSON.stringify(body), json: true };
+  const result = await (await ask(path, { method, ...options })).json();
+  const refused = result.refused?.length ?? 0;
+  say(refused ? "Not added" : heading, refused ? result.refused[0] : "", refused ? "no" : "yes");
+  await listPeople();
+  await listKept();
+};
+
+// Lists the recordings that are proposed as templates, and the recordings of strangers.
+const listKept = async () => {
+  const proposals = await (await ask("proposals")).json();
+  const strangers = await (await ask("strangers")).json();
+  by("kept").hidden = !proposals.length && !strangers.length;
+  by("proposals").replaceChildren();
+  by("strangers").replaceChildren();
+  for (const { id, person, created } of proposals) {
+    const row = element("li", "", by("proposals"));
+    const title = `${person}, ${day.format(new Date(created))}`;
+    element("span", `Add to ${title}?`, row, "name");
+    const path = `proposals/${id}`;
+    button("Add", `Add the recording to ${title}`, row, () =>
+      work(() => settle(`${path}/accept`, "POST", `The recording is added to ${person}`)),
+    );
+    button("Destroy", `Destroy the recording of ${title}`, row, () =>
+      work(() => settle(path, "DELETE", "The recording is destroyed")),
+    );
+  }
+  for (const { id, recordings, days } of strangers) {
+    const row = element("li", "", by("strangers"));
+    const title = `a stranger who came ${plural(recordings, "time")} on ${plural(days, "day")}`;
+    element("span", `Who is ${title}?`, row, "name");
+    const path = `strangers/${id}`;
+    button("Name", `Enroll ${title} under the name in the field Person`, row, () =>
+      work(() => {
+        const name = named();
+        return settle(path, "POST", `${name} is enrolled`, { name });
+      }),
+    );
+    button("Destroy", `Destroy the recordings of ${title}`, row, () =>
+      work(() => settle(path, "DELETE", "The recordings are destroyed")),
+    );
   }
 };
 
@@ -214,10 +269,11 @@ const refresh = async () => {
   try {
     await listPeople();
     await listThresholds();
+    await listKept();
   } catch (error) {
     if (error.status !== 403) throw error;
     // 403: the token may only verify
-    for (const id of ["gallery", "identify", "enroll"]) by(id).hidden = true;
+    for (const id of ["gallery", "identify", "enroll", "kept"]) by(id).hidden = true;
   }
   by("access").hidden = true;
 };
@@ -235,6 +291,7 @@ const decide = (task) =>
   work(async () => {
     await task();
     answered = true;
+    if (!by("gallery").hidden) await listKept();
   });
 
 const choose = (files) => {
