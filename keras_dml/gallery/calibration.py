@@ -323,6 +323,17 @@ def _genuine_scores(model, scoring, embeddings, enrolled):
     return scores
 
 
+def claimed_recordings(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
+    """Returns the number of the recording of each claim of `everybodys_claims`.
+
+    Args:
+        people: Name of the person of each recording, shape `(recordings,)`.
+        sessions: Session of each recording, or None.
+    """
+    has_own = ((people[:, None] == people) & ~not_enrolled(people, sessions)).any(axis=1)
+    return np.repeat(np.arange(len(people)), len(np.unique(people)) - 1 + has_own)
+
+
 def calibrated(
     scores: np.ndarray,
     probes: np.ndarray,

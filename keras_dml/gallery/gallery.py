@@ -28,6 +28,7 @@ from keras_dml.gallery.calibration import (
     check_people,
     choose_boundary,
     choose_threshold,
+    claimed_recordings,
     everybodys_claims,
     not_calibrated,
     not_enrolled,
@@ -384,7 +385,7 @@ class Gallery:
             self._records.sources().get(person, []),
             self._model.card,
             min((limit.enrolled for limit in self._limits() if limit.enrolled), default=None),
-            mean_nearest(self._model.distances(z, z)),
+            mean_nearest(self._pair_scores(z, z)),
             self._scale(templates),
         )
 
@@ -867,7 +868,6 @@ class Gallery:
         recordings, people, sessions = without_copies(recordings, people, sessions)
         z = self._model.embed(recordings)
         claims = everybodys_claims(self._model, self._scoring, z, people, sessions)
-        distances = self._model.distances(z, z)
         threshold = calibrated(
             *claims,
             far,
@@ -876,8 +876,10 @@ class Gallery:
             enrolled=usual_count(people),
             card=self._card,
         )
-        hidden = not_enrolled(people, sessions)
-        margin = second_best_margin(distances, people, hidden, threshold.value, threshold.far)
+        margin = second_best_margin(
+            *(claims[0], claimed_recordings(people, sessions), claims[1] == claims[2]),
+            *(threshold.value, threshold.far),
+        )
         threshold = dataclasses.replace(threshold, margin=margin)
         self._records.set_threshold(threshold)
         warn_of_more(self.people(), [threshold])
@@ -1362,6 +1364,20 @@ class Gallery:
             if name in templates.names:
                 return name, templates
         raise maintenance.unknown_person(self._records, person)
+
+    def _single_scores(self, z, enrolled):
+        """Returns the score of each recording against the enrolled recordings of one person.
+
+        Args:
+            z: Embeddings of the recordings, shape `(count, ...)`.
+            enrolled: Embeddings of the person's recordings, at least one.
+        """
+        return self._model.distances(z, enrolled).min(axis=1)
+
+    def _pair_scores(self, z, stored):
+        """Returns the score of each recording against each of several recordings as the only
+        enrolled recording, shape `(recordings, stored)`."""
+        return self._model.distances(z, stored)
 
     def _enrolled_of(self, person):
         """Returns the enrolled embeddings of a person."""

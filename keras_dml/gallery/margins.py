@@ -7,8 +7,6 @@ import statistics
 
 import numpy as np
 
-from keras_dml._typing import ArrayLike
-
 # Largest fraction of right identifications that the margin to the second best may give up. Without
 # this limit, a few recordings that resemble another person would prevent most identifications.
 MOST_LOST = 0.05
@@ -16,9 +14,9 @@ STRICTER = 10  # a confident score belongs to a false accept rate that is lower 
 
 
 def second_best_margin(
-    distances: np.ndarray,
-    people: np.ndarray,
-    hidden: ArrayLike,
+    scores: np.ndarray,
+    recordings: np.ndarray,
+    is_own: np.ndarray,
     value: float,
     far: float,
 ) -> float:
@@ -30,9 +28,9 @@ def second_best_margin(
     identifications.
 
     Args:
-        distances: Distances between all recordings, shape `(recordings, recordings)`.
-        people: Name of the person of each recording, shape `(recordings,)`.
-        hidden: True for pairs that are not compared, see `calibration.not_enrolled`.
+        scores: Scores of all claims, see `calibration.everybodys_claims`.
+        recordings: Number of the recording of each claim.
+        is_own: True for claims to be the person who made the recording.
         value: Largest distance that is accepted.
         far: False accept rate of `value`.
 
@@ -40,10 +38,9 @@ def second_best_margin(
         The margin, which is 0 if at most a fraction `far` is identified as a wrong person without a
         margin.
     """
-    distances = np.where(hidden, np.inf, distances)
-    is_own = people[:, None] == people
-    own_scores = np.where(is_own, distances, np.inf).min(axis=1)
-    other_scores = np.where(is_own, np.inf, distances).min(axis=1)
+    own_scores, other_scores = np.full((2, recordings.max() + 1), np.inf)
+    np.minimum.at(own_scores, recordings[is_own], scores[is_own])
+    np.minimum.at(other_scores, recordings[~is_own], scores[~is_own])
     is_compared = np.isfinite(own_scores) & np.isfinite(other_scores)
     own_scores, other_scores = own_scores[is_compared], other_scores[is_compared]
     is_wrong = (other_scores <= value) & (other_scores < own_scores)

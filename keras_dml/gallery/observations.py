@@ -24,8 +24,7 @@ from keras_dml.gallery.names import recording_id
 if TYPE_CHECKING:
     from keras_dml.gallery.records import Records
 
-KINDS = ("proposals", "strangers")  # keys of the row `keeping` in the table `about`
-KEEPING = "keeping"
+KEEPING = "keeping"  # row of the table `about` with the days of each kind
 MOST = {"proposals": 50, "strangers": 1000}  # kept per person, and of all strangers together
 
 
@@ -61,7 +60,8 @@ class Observations:
 
     def __init__(self, records: Records, kind: str):
         self._records, self._kind = records, kind
-        self._is_null = "IS NOT NULL" if kind == "proposals" else "IS NULL"
+        self._is_inbox = kind == "strangers"
+        self._is_null = "IS NULL" if self._is_inbox else "IS NOT NULL"
 
     @property
     def days(self) -> float | None:
@@ -203,9 +203,7 @@ class Observations:
                 "recordings are destroyed when their time is over.",
                 path=self._records.path,
                 id=recording,
-                list=_messages.name(
-                    "proposals.list()" if self._kind == "proposals" else "strangers.list()"
-                ),
+                list=_messages.name("strangers.list()" if self._is_inbox else "proposals.list()"),
             )
         )
 

@@ -2,7 +2,9 @@
 
 A template ages, but a template that updates itself can be poisoned by another person. Therefore a
 gallery only proposes recordings, and a person decides. A recording is proposed only if it is near
-to recordings that were enrolled directly. Recordings that a proposal added do not count.
+to most of the recordings that were enrolled directly. Recordings that a proposal added do not
+count. If one near recording were enough, another person could walk in from the side of this
+recording (`zoo/templates_over_time.md`).
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ class Proposals:
     Nothing is proposed until `keep` is called. Then `Gallery.verify` and `Gallery.identify` keep an
     accepted recording if all of these conditions are fulfilled:
 
-    - The distance from the recording to a directly enrolled recording of the person is at most
-      `Threshold.confident`.
+    - The median of the distances from the recording to the directly enrolled recordings of the
+      person is at most `Threshold.confident`.
     - No recording of the person is from the day of the decision (UTC).
     - The recording is not enrolled yet.
 
@@ -91,8 +93,8 @@ class Proposals:
 
         The recording is refused if it is not near enough to the directly enrolled recordings any
         more. The recording is also refused if it raises the fraction of other people's templates
-        that are accepted as this person above the 95 % interval of the threshold's false accept
-        rate. A refused recording stays in the list.
+        that are accepted as this person above the lower end of the 95 % interval of the threshold's
+        false accept rate. A refused recording stays in the list.
 
         Args:
             recording: Id of the proposal.
@@ -175,13 +177,13 @@ class Proposals:
         return threshold.confident
 
     def _distances_to_direct(self, person, z, templates):
-        """Returns the distance from each embedding to the nearest directly enrolled recording."""
+        """Returns the median distance from each embedding to the directly enrolled recordings."""
         sources = self._gallery._records.sources()[person]
         is_direct = [not source.proposed for source in sources]
         direct = templates.enrolled_of(person)[is_direct]
         if not len(direct):
             return np.full(len(z), np.inf)
-        return self._gallery._model.distances(z, direct).min(axis=1)
+        return np.median(self._gallery._pair_scores(z, direct), axis=1)
 
     def _reason_to_refuse(self, person, z):
         """Returns why an embedding must not be added to a person's templates, or None."""
@@ -197,7 +199,7 @@ class Proposals:
             false_accepts(gallery, templates, person, added, threshold.value)
             for added in (z[:0], z)
         )
-        highest = threshold.far_ci95[1]
+        highest = threshold.far_ci95[0]  # the least rate that the calibration makes plausible
         if after > max(before, highest):
             return Message(
                 "it would accept {after:.1%} of the other people's recordings as {name!r}, more "
@@ -226,7 +228,7 @@ def false_accepts(
     """
     z = np.concatenate([templates.enrolled_of(person), added])
     rates = [
-        (gallery._model.distances(templates.enrolled_of(name), z).min(axis=1) <= limit).mean()
+        (gallery._single_scores(templates.enrolled_of(name), z) <= limit).mean()
         for name in templates.names
         if name != person
     ]

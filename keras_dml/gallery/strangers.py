@@ -152,7 +152,7 @@ class Strangers:
         shape = self._gallery._model.embedding_shape
         z = np.stack([each.embedding for each in observations]).reshape(-1, *shape)
         limit = -np.inf if threshold is None else threshold.value
-        components = connected_components(self._gallery._model.distances(z, z) <= limit)
+        components = connected_components(self._gallery._pair_scores(z, z) <= limit)
         groups = {}
         for component, observation in zip(components.tolist(), observations, strict=True):
             groups.setdefault(component, []).append(observation)

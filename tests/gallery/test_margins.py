@@ -6,31 +6,39 @@ import numpy as np
 import pytest
 
 from keras_dml.gallery import Gallery
-from keras_dml.gallery.calibration import not_enrolled
+from keras_dml.gallery.calibration import claimed_recordings, everybodys_claims
 from keras_dml.gallery.margins import MOST_LOST, confident_score, second_best_margin
 
 
 def line(points, people):
-    """Returns distances between points on a line, the people, and the pairs not compared."""
+    """Returns the claims of points on a line: scores, recordings, and whether they are genuine."""
     points, people = np.array(points, float), np.array(people)
-    return np.abs(points[:, None] - points), people, not_enrolled(people)
+    scores, probes, claims = everybodys_claims(np.abs(points[:, None] - points), people)
+    return scores, claimed_recordings(people), probes == claims
 
 
 def test_the_margin_is_the_gap_of_the_wrong_identifications():
     # the third recording of `a` is nearer to `b` (distance 3) than to `a` (distance 4)
-    distances, people, hidden = line([0, 1, 5, 8, 8.5, 9], list("aaabbb"))
-    margin = second_best_margin(distances, people, hidden, value=4.0, far=0.01)
+    claims = line([0, 1, 5, 8, 8.5, 9], list("aaabbb"))
+    margin = second_best_margin(*claims, value=4.0, far=0.01)
     assert margin == pytest.approx(1.0)
-    assert second_best_margin(distances, people, hidden, value=2.0, far=0.01) == 0  # a stranger
-    assert second_best_margin(distances, people, hidden, value=4.0, far=0.2) == 0  # 1 of 6 allowed
+    assert second_best_margin(*claims, value=2.0, far=0.01) == 0  # a stranger
+    assert second_best_margin(*claims, value=4.0, far=0.2) == 0  # 1 of 6 allowed
+
+
+def test_claims_are_numbered_by_recording():
+    people, sessions = np.array(list("aabbc")), np.array(list("xyzzx"))
+    numbers = claimed_recordings(people, sessions)
+    scores, *_ = everybodys_claims(np.ones((5, 5)), people, sessions)
+    assert len(numbers) == len(scores) and np.bincount(numbers).tolist() == [3, 3, 3, 3, 2]
 
 
 def test_the_margin_gives_up_few_right_identifications(rng):
     people = np.repeat(np.arange(10), 10)
     points = people + rng.normal(scale=0.4, size=100)  # people overlap strongly
-    distances, people, hidden = line(points, people)
-    margin = second_best_margin(distances, people, hidden, value=1.0, far=0.01)
-    distances[hidden] = np.inf
+    claims = line(points, people)
+    margin = second_best_margin(*claims, value=1.0, far=0.01)
+    distances = np.abs(points[:, None] - points) + np.diag(np.full(100, np.inf))
     lost = total = 0
     for row, person in zip(distances, people, strict=True):
         own, other = row[people == person].min(), row[people != person].min()

@@ -112,11 +112,11 @@ def add_proposal(gallery, person, recordings):
 def test_an_added_proposal_vouches_for_nothing(gallery, people):
     """A person who walks in by small steps gets no further than the first step."""
     level, probe = people("alice", 1), None
-    for step in (3.5, 7.0):
+    for step in (2.5, 6.5):
         probe = shift(level, step)
         proposal = add_proposal(gallery, "alice", probe)
         result = gallery.proposals.accept(proposal.id)
-        assert bool(result.kept) == (step < 4)
+        assert bool(result.kept) == (step < CONFIDENT)
     assert gallery.verify("alice", probe).score < LIMIT  # near to the added recording
     assert "directly enrolled" in result.refused[0]
 
