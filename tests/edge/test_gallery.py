@@ -1,6 +1,7 @@
 """Tests that a gallery with a .tflite file makes the same decisions as a gallery with Keras."""
 
 import concurrent.futures
+import dataclasses
 import json
 import pathlib
 import subprocess
@@ -80,7 +81,9 @@ def both(folder, tmp_path):
     kinds = {"keras": keras_dml.Gallery, "edge": edge.Gallery}
     pair = [kind(tmp_path / f"{name}.db", folder, tries=None) for name, kind in kinds.items()]
     enrolled = [[gallery.enroll(name, WALKS[name]) for name in PEOPLE] for gallery in pair]
-    assert enrolled[0] and enrolled[0] == enrolled[1]
+    # The ids are digests of the embeddings, so they differ if the last bits of embeddings differ.
+    first, second = ([dataclasses.replace(one, ids=()) for one in results] for results in enrolled)
+    assert first and first == second
     yield pair
     for gallery in pair:
         gallery.close()
