@@ -1372,12 +1372,17 @@ class Gallery:
             z: Embeddings of the recordings, shape `(count, ...)`.
             enrolled: Embeddings of the person's recordings, at least one.
         """
-        return self._model.distances(z, enrolled).min(axis=1)
+        person = self._scoring.summary(self._model, enrolled, [len(enrolled)])
+        return self._scoring.compare(self._model, self._singles(z), person)[:, 0]
 
     def _pair_scores(self, z, stored):
         """Returns the score of each recording against each of several recordings as the only
         enrolled recording, shape `(recordings, stored)`."""
-        return self._model.distances(z, stored)
+        return self._scoring.compare(self._model, self._singles(z), self._singles(stored))
+
+    def _singles(self, z):
+        """Returns a summary with one set per recording."""
+        return self._scoring.summary(self._model, z, np.ones(len(z), int))
 
     def _enrolled_of(self, person):
         """Returns the enrolled embeddings of a person."""

@@ -5,15 +5,23 @@ import statistics
 import numpy as np
 import pytest
 
+from keras_dml import scoring
 from keras_dml.gallery import Gallery
 from keras_dml.gallery.calibration import claimed_recordings, everybodys_claims
 from keras_dml.gallery.margins import MOST_LOST, confident_score, second_best_margin
 
 
+class Line:
+    """Model whose embeddings are points on a line."""
+
+    def distances(self, probes, stored):
+        return np.abs(probes[:, None] - stored)
+
+
 def line(points, people):
     """Returns the claims of points on a line: scores, recordings, and whether they are genuine."""
     points, people = np.array(points, float), np.array(people)
-    scores, probes, claims = everybodys_claims(np.abs(points[:, None] - points), people)
+    scores, probes, claims = everybodys_claims(Line(), scoring.get("nearest"), points, people)
     return scores, claimed_recordings(people), probes == claims
 
 
@@ -29,7 +37,8 @@ def test_the_margin_is_the_gap_of_the_wrong_identifications():
 def test_claims_are_numbered_by_recording():
     people, sessions = np.array(list("aabbc")), np.array(list("xyzzx"))
     numbers = claimed_recordings(people, sessions)
-    scores, *_ = everybodys_claims(np.ones((5, 5)), people, sessions)
+    points, nearest = np.arange(5.0), scoring.get("nearest")
+    scores, *_ = everybodys_claims(Line(), nearest, points, people, sessions)
     assert len(numbers) == len(scores) and np.bincount(numbers).tolist() == [3, 3, 3, 3, 2]
 
 
