@@ -13,7 +13,7 @@ from keras_dml import zoo
 from keras_dml._files import write_text
 from keras_dml.training import pooled
 from keras_dml.training.page import markdown_table
-from keras_dml.zoo import catalog, headline
+from keras_dml.zoo import catalog, headline, products
 from zoo import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -57,6 +57,7 @@ def of_people(cards):
         "instead, EER",
         "people",
         "license",
+        "in products",
     )
     rows = [
         (
@@ -67,6 +68,7 @@ def of_people(cards):
             _best(card, "instead", EER),
             _count(card, "people") + catalog.SITTINGS.get(card["headline"]["repeats"], ""),
             _license(card),
+            products.mark(card),
         )
         for card in cards
         if "train_subjects" in card["data"]
@@ -84,6 +86,7 @@ def of_images(cards):
         "instead",
         "images",
         "license",
+        "in products",
     )
     rows = [
         (
@@ -94,6 +97,7 @@ def of_images(cards):
             _best(card, "instead", ACCURACY),
             _count(card, "images"),
             _license(card),
+            products.mark(card),
         )
         for card in cards
         if "train_classes" in card["data"]
@@ -112,6 +116,7 @@ def of_all(cards):
         "without a network",
         "instead",
         "measured on",
+        "in products",
         "command",
     )
     rows = []
@@ -126,6 +131,7 @@ def of_all(cards):
                 _best(card, "no network", metric),
                 _best(card, "instead", metric),
                 f"{_count(card, unit)} {unit}",
+                products.mark(card),
                 f"`python -m zoo.measure {card['name']}`",
             )
         )

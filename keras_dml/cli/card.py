@@ -81,7 +81,7 @@ def run(
 
 
 def _facts(card):
-    from keras_dml.zoo import catalog
+    from keras_dml.zoo import catalog, products
 
     contract, data, recipe = card["input"], card["data"], card["recipe"]
     units = ", ".join(dict.fromkeys(contract["units"]))
@@ -96,6 +96,7 @@ def _facts(card):
         ("data", data["builder"]),
         catalog.known_in_words(card),
         ("license", data["licence"]),
+        *([] if card.get("is_own") else [("in products", products.mark(card))]),
         ("consent", data["consent"]),
         ("recipe", f"{recipe['command']} (seed {recipe['seed']}, {recipe['minutes']:g} minutes)"),
     ]

@@ -6,6 +6,9 @@ from keras_dml.cli import _options
 def run(as_json: _options.AsJson = False) -> None:
     """List the trained models with their task, input, error rates and license.
 
+    The line "in products" says whether the licenses of the training data and of the weights allow
+    the use of the model in products: yes, no, or ask (the authors of the data, or a lawyer).
+
     Example: keras-dml list
     """
     from keras_dml import zoo
@@ -26,15 +29,18 @@ def run(as_json: _options.AsJson = False) -> None:
 
 
 def _lines(card):
-    from keras_dml.zoo import catalog
+    from keras_dml.zoo import catalog, products
 
     yield card["task"]
     yield f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters"
     yield from catalog.figures_in_words(card)
     yield f"license: {card['data']['licence']}"
+    yield f"in products: {products.mark(card)}"
 
 
 def _summary(card):
+    from keras_dml.zoo import products
+
     return {
         "task": card["task"],
         "channels": card["input"]["channels"],
@@ -42,4 +48,5 @@ def _summary(card):
         "parameters": card["model"]["parameters"],
         "figures": card["figures"],
         "licence": card["data"]["licence"],
+        "in_products": products.mark(card),
     }

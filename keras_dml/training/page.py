@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keras_dml import scoring as scorings
-from keras_dml.zoo import catalog, headline
+from keras_dml.zoo import catalog, headline, products
 
 _NOTE = (
     "<!-- `keras_dml.training` writes this page from card.json. Change the card, not this page. -->"
@@ -35,6 +35,14 @@ _STREAMS = (
     "convolutions see the steps before a window. The enrolled recordings are windows of streams "
     "too. At the start of a recording, the state of a stream is zeros."
 )
+IN_PRODUCTS = {
+    products.YES: "**In products: yes.** The licenses of the data and of the weights allow the use "
+    "of the model in products, under the conditions that the previous paragraph states.",
+    products.ASK: "**In products: ask.** No license is stated, or the license leaves the question "
+    "open. Ask the authors of the data, or a lawyer, before you use the model in a product.",
+    products.NO: "**In products: no.** A license of the data forbids the use of the model in "
+    "products.",
+}
 _CHANGE_OF_DISTANCE = "change_of_distance"
 NO_UNIT = "1"  # unit of channels that are pure numbers
 HEADS = (
@@ -207,9 +215,10 @@ def _data(card):
         )
     else:
         division = _classes(data)
+    in_products = "" if card.get("is_own") else f"{IN_PRODUCTS[products.mark(card)]}\n\n"
     return (
         f"Data set: `{data['builder']}`. License of the data, and its effect on the weights: "
-        f"{data['licence']}\n\n"
+        f"{data['licence']}\n\n{in_products}"
         f"Consent: {data['consent']}\n\n{division}"
     )
 

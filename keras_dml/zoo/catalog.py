@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from keras_dml import _figures
-from keras_dml.zoo import lookup, schema
+from keras_dml.zoo import lookup, products, schema
 
 TRIES = ("FAR wanted", "FAR, once", "FAR, best of tries", "TAR, once", "TAR, best of tries")
 ACRONYMS = ("auc", "eer", "tar", "far")
@@ -21,23 +21,29 @@ SHOTS = {"ways": "way", "shots": "shot"}
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 
 
-def list_models(pattern: str = "*") -> list[str]:
+def list_models(pattern: str = "*", *, in_products: bool = False) -> list[str]:
     """Returns the sorted names of the models.
 
     Args:
         pattern: Pattern with wildcards that the names must match, such as `"eeg_*"`.
+        in_products: Whether to return only models that may be used in products, according to the
+            licenses of their data and weights (see `keras_dml.zoo.products`).
 
     Returns:
         List of names, which is empty if no name matches.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is not the path of a folder.
+        ValueError: If `in_products` is true and a card is damaged.
 
     Example:
         >>> keras_dml.zoo.list_models("gait_*")
         ['gait_lda', 'gait_qp_wl']
     """
-    return fnmatch.filter(lookup.names(), pattern)
+    names = fnmatch.filter(lookup.names(), pattern)
+    if not in_products:
+        return names
+    return [name for name in names if products.mark(card(name)) == products.YES]
 
 
 def card(name: str | pathlib.Path) -> dict[str, Any]:

@@ -92,6 +92,11 @@ def mapping(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def licences(value: Any) -> bool:
+    """a list with at least one license, as SPDX identifiers"""
+    return isinstance(value, list) and bool(value) and all(map(text, value))
+
+
 LARGEST = sys.float_info.max
 
 # In a schema, a dict lists the keys of an object, the only entry of a list describes every item, a
@@ -107,6 +112,7 @@ IMAGES: dict[str, Any] = {"channels": [text], "units": [text], "size": [whole], 
 OF_PEOPLE: dict[str, Any] = {
     "builder": text,
     "licence": text,
+    "licences?": licences,
     "train_subjects": [text],
     "test_subjects": [text],
     "consent": text,
@@ -117,6 +123,7 @@ OF_PEOPLE: dict[str, Any] = {
 OF_CLASSES: dict[str, Any] = {
     "builder": text,
     "licence": text,
+    "licences?": licences,
     "train_classes": [text],
     "test_classes": [text],
     "split": text,

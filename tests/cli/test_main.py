@@ -135,6 +135,7 @@ def test_list_prints_the_task_of_each_model(command, zoo_folder):
     ):
         assert part in out
     assert "license: CC0; the weights too" in out
+    assert "in products: ask" in out
 
 
 def test_an_empty_zoo_says_how_to_get_models(command, zoo_folder):
@@ -151,6 +152,7 @@ def test_json_contains_the_same_figures(command, zoo_folder):
     summaries = json.loads(command("list", "--json")[1])
     assert summaries["gait_qp_wl"]["figures"] == card["figures"]
     assert summaries["gait_qp_wl"]["licence"] == card["data"]["licence"]
+    assert summaries["gait_qp_wl"]["in_products"] == "ask"
 
 
 def test_a_card_is_printed_completely(command, zoo_folder):
