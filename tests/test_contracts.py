@@ -38,11 +38,11 @@ def pose():
     return keras.Sequential([signal, joints, layers.CanonicalPose(0, hips=(1, 2))])
 
 
-def gravity_frame(horizontal):
+def gravity_frame(horizontal, channels=3):
     """Returns a model that ends with `GravityFrame`. Earlier layers compute the accelerations x, y
-    and z."""
+    and z, and with six channels also the angular rates."""
     signal = keras.Input((None, contracts.CHANNELS))
-    sensor = layers.MaskedConv1D(3, 1, name="sensor")
+    sensor = layers.MaskedConv1D(channels, 1, name="sensor")
     return keras.Sequential([signal, sensor, layers.GravityFrame(horizontal, lag=2)])
 
 
@@ -196,6 +196,7 @@ NETWORKS = [
     Network("ChannelNormalization", layers.ChannelNormalization, layers.ChannelNormalization),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
     Network("GravityFrame both", layers.GravityFrame, lambda: gravity_frame("both")),
+    Network("GravityFrame with rates", layers.GravityFrame, lambda: gravity_frame("both", 6)),
     Network("GravityFrame magnitude", layers.GravityFrame, lambda: gravity_frame("magnitude")),
     Network(
         "LaggedCorrelation",

@@ -217,6 +217,9 @@ def test_the_sensor_follows_from_the_model():
         ("accelerometer", ["Acceleration x", "Acceleration y", "Acceleration z"], "m/s²", 25),
         ("linear-acceleration", [f"Linear Acceleration {axis}" for axis in axes], "m/s^2", 50),
         ("linear-acceleration", [f"userAcceleration{axis}" for axis in "XYZ"], "g", 50),
+        ("accelerometer-gyroscope", [*axes, *axes], 3 * ["g"] + 3 * ["deg/s"], 50),
+        (None, [*axes, *axes], 3 * ["rad/s"] + 3 * ["m/s2"], 50),
+        (None, [*axes, "x"], "m/s2", 50),
         (None, axes, "rad/s", 50),
         (None, axes, "as recorded", 50),
         (None, axes, "m/s2", None),
@@ -319,6 +322,35 @@ def test_the_motion_sensors_of_the_device_reach_the_page(act, browser):
     assert len(lines) > 10 and lines[5].split(",")[1:] == ["1.0000", "2.0000", "9.0000"]
     for kind in ("accelerometer", "linear-acceleration", "gyroscope"):
         browser.call("Emulation.setSensorOverrideEnabled", enabled=False, type=kind)
+
+
+@pytest.mark.slow
+def test_angular_rates_are_recorded_in_radians_per_second(act, browser):
+    """Compares the rows with the readings of an emulated gyroscope, whose axes Chromium maps."""
+    readings = {"accelerometer": (1, 2, 9), "linear-acceleration": (1, 2, 0)}
+    readings["gyroscope"] = (0.25, -0.5, 0.75)
+    for kind, values in readings.items():
+        reading = {"xyz": dict(zip("xyz", values, strict=True))}
+        browser.call("Emulation.setSensorOverrideEnabled", enabled=True, type=kind, metadata={})
+        browser.call("Emulation.setSensorOverrideReadings", type=kind, reading=reading)
+    rows = act("""
+      const { recordMotion } = await import("./sensors.js");
+      const { signal } = new AbortController();
+      const axes = ["x", "y", "z", "x", "y", "z"];
+      return recordMotion(axes, "accelerometer-gyroscope", 0.3, () => {}, signal);
+    """)
+    for kind in readings:
+        browser.call("Emulation.setSensorOverrideEnabled", enabled=False, type=kind)
+    assert len(rows) > 3
+    np.testing.assert_allclose(rows[-1][1:], [1, 2, 9, 0.25, -0.5, 0.75], rtol=0, atol=2e-3)
+    content = act("""
+      const { csv } = await import("./formats.js");
+      return csv([[0, 1, 2, 9, 0.25, -0.5, 0.75]], ["a", "b", "c", "d", "e", "f"]).text();
+    """)
+    assert content.splitlines() == [
+        "time_ms,a (m/s2),b (m/s2),c (m/s2),d (rad/s),e (rad/s),f (rad/s)",
+        "0.0,1.0000,2.0000,9.0000,0.2500,-0.5000,0.7500",
+    ]
 
 
 def test_a_recording_is_canceled_and_a_silent_sensor_is_named(act):

@@ -95,15 +95,19 @@ def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng)
 
 
 @pytest.mark.slow
-def test_file_is_invariant_to_the_orientation_of_an_accelerometer(tmp_path):
-    signal = keras.Input((None, 3))
+@pytest.mark.parametrize("sensors", [1, 2])
+def test_file_is_invariant_to_the_orientation_of_a_phone(sensors, tmp_path):
+    """Tests an accelerometer alone, and an accelerometer with a gyroscope."""
+    signal = keras.Input((None, 3 * sensors))
     framed = layers.GravityFrame("both", lag=3)(signal)
     model = keras.Model(signal, layers.QuantileLayer(4)(framed))
     made = export.tflite(model, tmp_path / "model.tflite")
-    fresh = [sample(length, 3, length) + np.float32([0, 7, -7]) for length in (64, 130, 300)]
+    gravity = np.float32([0, 7, -7, 0, 0, 0])[: 3 * sensors]
+    fresh = [sample(length, 3 * sensors, length) + gravity for length in (64, 130, 300)]
     actual, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
-    turned = [item[:, [2, 0, 1]] * np.float32([1, -1, -1]) for item in fresh]
+    order, signs = [2, 0, 1, 5, 3, 4][: 3 * sensors], np.float32([1, -1, -1] * sensors)
+    turned = [item[:, order] * signs for item in fresh]
     np.testing.assert_allclose(litert.embed(made.path, turned), expected, rtol=0, atol=1e-3)
 
 

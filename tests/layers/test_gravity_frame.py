@@ -89,6 +89,34 @@ def test_a_mirror_image_changes_the_last_channel_alone(rng):
     np.testing.assert_allclose(framed(x * [1, -1, 1]), framed(x) * [1, 1, -1], rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_angular_rates_are_rotated_into_the_frame_of_the_accelerations(kind, rng):
+    """Compares the layer with a rotation whose axes are known: up, forward and left."""
+    x, rates = walk(rng), rng.normal(size=(100, 3))
+    actual = framed(np.concatenate([turned(x, 5), turned(rates, 5)], axis=1), kind)
+    half = actual.shape[1] // 2
+    np.testing.assert_array_equal(actual[:, :half], framed(turned(x, 5), kind))
+    np.testing.assert_allclose(actual[:, half], rates[:, 2], rtol=0, atol=1e-3)
+    if kind == "axes":
+        axes = framed(x)[:, 1:]  # the horizontal accelerations along the axes of the layer
+        rotation, *_ = np.linalg.lstsq(x[:, :2], axes, rcond=None)
+        np.testing.assert_allclose(
+            actual[:, half + 1 :], rates[:, :2] @ rotation, rtol=0, atol=1e-2
+        )
+    else:
+        horizontal = np.hypot(rates[:, 0], rates[:, 1])
+        np.testing.assert_allclose(actual[:, -1], horizontal, rtol=0, atol=1e-3)
+
+
+@pytest.mark.slow_on_jax
+def test_padding_of_angular_rates_becomes_zero(rng):
+    x = np.concatenate([walk(rng), rng.normal(size=(100, 3))], axis=1)
+    padded = np.concatenate([x, np.full((7, 6), np.nan)])
+    actual = framed(padded, "both", mask=np.arange(107) < 100)
+    np.testing.assert_allclose(actual[:100], framed(x, "both"), rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(actual[100:], 0)
+
+
 def test_the_unit_does_not_matter(rng):
     x = walk(rng)
     np.testing.assert_allclose(framed(x / GRAVITY), framed(x) / GRAVITY, rtol=0, atol=1e-4)
@@ -122,7 +150,7 @@ def test_invalid_arguments_are_refused(given):
         GravityFrame(**given)
 
 
-@pytest.mark.parametrize("shape", [(None, 4, 6), (4, 3), (None, 4, None)])
+@pytest.mark.parametrize("shape", [(None, 4, 5), (None, 4, 9), (4, 3), (None, 4, None)])
 def test_other_channels_are_refused(shape):
     with pytest.raises(ValueError, match="x, y and z of one accelerometer.*Received shape"):
         GravityFrame().build(shape)

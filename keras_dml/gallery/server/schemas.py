@@ -121,9 +121,10 @@ class Model(BaseModel):
     rate_hz: float | None = None
     min_steps: int = 1
     max_steps: int | None = None
-    sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
-        description="Phone sensor that can make these recordings. null if phones have none."
-    )
+    sensor: (
+        Literal["microphone", "accelerometer", "accelerometer-gyroscope", "linear-acceleration"]
+        | None
+    ) = Field(description="Phone sensor that can make these recordings. null if phones have none.")
 
 
 class Recording(BaseModel):

@@ -10,7 +10,7 @@ import { isName } from "./names.js";
 import * as quality from "./quality.js";
 import { convert, readFile } from "./read.js";
 import * as recorder from "./recorder.js";
-import { SensorError } from "./sensors.js";
+import { SensorError, unitOfMotion } from "./sensors.js";
 import * as store from "./store.js";
 import * as templateFiles from "./templates.js";
 import * as tries from "./tries.js";
@@ -249,7 +249,7 @@ const toSignal = (rows) => {
   const first = rows[0][0];
   const seconds = Float64Array.from(rows, ([time]) => (time - first) / 1000);
   const channels = rows[0].slice(1).map((_, i) => Float64Array.from(rows, (row) => row[i + 1]));
-  return { channels, units: channels.map(() => "m/s2"), seconds, rate: null };
+  return { channels, units: channels.map((_, i) => unitOfMotion(i)), seconds, rate: null };
 };
 
 const offer = () => {

@@ -1,7 +1,8 @@
 /* Features of an accelerometer that do not depend on its orientation, as in
  * keras_dml.layers.GravityFrame: vertical acceleration without gravity, then accelerations along
  * the principal horizontal axis and to the left of it, then the size of the horizontal
- * acceleration. */
+ * acceleration. If a step has six channels, the last three channels are the angular rates of a
+ * gyroscope, and the same features of the angular rates follow. */
 #include "kd_internal.h"
 #include "kd_tables.h"
 
@@ -64,7 +65,7 @@ static void find_vertical(const float *signal, int32_t length)
     for (int32_t axis = 0; axis < 3; axis++) {
         sum values = {0.0f, 0.0f, 0};
         for (int32_t t = 0; t < length; t++) {
-            add(&values, signal[3 * t + axis]);
+            add(&values, signal[KD_CHANNELS * t + axis]);
         }
         gravity[axis] = mean(&values);
     }
@@ -91,8 +92,8 @@ static void find_axis(const float *signal, int32_t length)
 {
     sum differences = {0.0f, 0.0f, 0}, products = {0.0f, 0.0f, 0};
     for (int32_t t = 0; t < length; t++) {
-        float x = dot(signal + 3 * t, frame.first);
-        float y = dot(signal + 3 * t, frame.second);
+        float x = dot(signal + KD_CHANNELS * t, frame.first);
+        float y = dot(signal + KD_CHANNELS * t, frame.second);
         add(&differences, x * x - y * y);
         add(&products, x * y);
     }
@@ -123,7 +124,8 @@ static void find_forward(const float *signal, int32_t length)
 {
     sum leads = {0.0f, 0.0f, 0};
     for (int32_t t = 0; t + KD_GRAVITY_LAG < length; t++) {
-        const float *earlier = signal + 3 * t, *later = signal + 3 * (t + KD_GRAVITY_LAG);
+        const float *earlier = signal + KD_CHANNELS * t;
+        const float *later = earlier + KD_CHANNELS * KD_GRAVITY_LAG;
         add(&leads, vertical_of(earlier) * forward_of(later));
         add(&leads, -vertical_of(later) * forward_of(earlier));
     }
@@ -144,17 +146,29 @@ int kd_prepare(const float *signal, int32_t length)
                : KD_ERROR_VALUE;
 }
 
-void kd_features(const float *step, float *features)
+/* Writes the horizontal features of three channels, and returns the number of features. */
+static int32_t horizontal_of(const float *sensor, float *features)
 {
-    float x = dot(step, frame.first), y = dot(step, frame.second);
+    float x = dot(sensor, frame.first), y = dot(sensor, frame.second);
     int32_t count = 0;
-    features[count++] = vertical_of(step);
 #if KD_GRAVITY_AXES
     features[count++] = frame.cosine * x + frame.sine * y;
     features[count++] = frame.cosine * y - frame.sine * x;
 #endif
 #if KD_GRAVITY_MAGNITUDE
     features[count++] = sqrtf(x * x + y * y);
+#endif
+    return count;
+}
+
+void kd_features(const float *step, float *features)
+{
+    int32_t count = 0;
+    features[count++] = vertical_of(step);
+    count += horizontal_of(step, features + count);
+#if KD_CHANNELS > 3
+    features[count++] = dot(step + 3, frame.up);
+    count += horizontal_of(step + 3, features + count);
 #endif
     for (int32_t i = 0; i < count; i++) {
         features[i] = (features[i] - kd_means[i]) / kd_stddevs[i];

@@ -1,4 +1,5 @@
 // Writes audio as WAV files and motion as CSV files.
+import { unitOfMotion } from "./sensors.js";
 
 const FULL_INT16 = 32768;
 
@@ -29,9 +30,10 @@ export const wav = (samples, rate) => {
 
 const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Returns a CSV file of rows `[milliseconds, ...values in m/s²]`. */
+/** Returns a CSV file of rows `[milliseconds, ...values]` that motion sensors recorded. */
 export const csv = (rows, channels) => {
-  const header = ["time_ms", ...channels.map((channel) => field(`${channel} (m/s2)`))];
+  const names = channels.map((channel, i) => field(`${channel} (${unitOfMotion(i)})`));
+  const header = ["time_ms", ...names];
   const lines = rows.map(([time, ...values]) =>
     [time.toFixed(1), ...values.map((value) => value.toFixed(4))].join(","),
   );

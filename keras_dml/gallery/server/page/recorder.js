@@ -17,12 +17,12 @@ const WALK = {
   draw: drawMotion,
   async record({ channels, sensor }, seconds, show, signal) {
     const axes = channels.map((channel) => channel.toLowerCase().at(-1));
-    const withGravity = sensor === "accelerometer";
-    return { rows: await recordMotion(axes, withGravity, seconds, show, signal) };
+    return { rows: await recordMotion(axes, sensor, seconds, show, signal) };
   },
 };
 const KINDS = {
   accelerometer: WALK,
+  "accelerometer-gyroscope": WALK,
   "linear-acceleration": WALK,
   microphone: {
     button: "Record speech",
@@ -74,7 +74,7 @@ export const offer = (model, most) => {
  *
  * @param model See `offer`.
  * @param keep Function that takes a number and `{rows}` for motion, or `{samples, rate}` for sound.
- *     Each row is `[milliseconds, ...values in m/s²]`. The function returns the fault of the
+ *     Each row is `[milliseconds, ...values]`, see `recordMotion`. The function returns the fault of the
  *     recording, if the recording has a fault.
  */
 export const record = async (model, keep) => {

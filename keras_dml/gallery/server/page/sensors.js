@@ -58,23 +58,43 @@ export const allowMotion = async () => {
   }
 };
 
+// Browsers name the angular rates about x, y and z in this order. Older documents state another
+// order.
+const RATES = { x: "alpha", y: "beta", z: "gamma" };
+const RADIANS = Math.PI / 180; // in 1 degree
+
+/** Returns the unit of a channel of `recordMotion`, by its number. */
+export const unitOfMotion = (channel) => (channel < 3 ? "m/s2" : "rad/s");
+
+const valuesOf = (event, axes, sensor) => {
+  const withGravity = sensor !== "linear-acceleration";
+  const acceleration = withGravity ? event.accelerationIncludingGravity : event.acceleration;
+  return axes.map((axis, i) => {
+    if (i < 3) return acceleration?.[axis] ?? null;
+    const degrees = event.rotationRate?.[RATES[axis]] ?? null;
+    return degrees === null ? null : RADIANS * degrees;
+  });
+};
+
 /**
- * Records acceleration in m/s², with the signs of the browser.
+ * Records acceleration in m/s², and perhaps angular rate in rad/s, with the signs of the browser.
  *
- * Values on iOS have the opposite sign of values on Android (dorukeker/gyronorm.js#54).
+ * Accelerations on iOS have the opposite sign of accelerations on Android
+ * (dorukeker/gyronorm.js#54).
  *
- * @param axes Axis of the device for each channel: "x", "y" or "z".
- * @param withGravity Whether the values include gravity, as accelerometers measure it.
+ * @param axes Axis of the device for each channel: "x", "y" or "z". The first three channels are
+ *     accelerations, and further channels are angular rates.
+ * @param sensor "linear-acceleration" for accelerations without gravity, or the name of another
+ *     motion sensor.
  * @param show Function that takes the seconds since the first sample and the values of a sample.
  * @returns Rows `[milliseconds, ...values]`.
  */
-export const recordMotion = async (axes, withGravity, seconds, show, signal) => {
+export const recordMotion = async (axes, sensor, seconds, show, signal) => {
   let hear;
   const listen = (add, done) => {
     let start = null;
     hear = (event) => {
-      const measured = withGravity ? event.accelerationIncludingGravity : event.acceleration;
-      const values = axes.map((axis) => measured?.[axis] ?? null);
+      const values = valuesOf(event, axes, sensor);
       if (values.includes(null)) return; // Chromium sends null on devices without the sensor
       start ??= event.timeStamp;
       const time = event.timeStamp - start;

@@ -23,12 +23,15 @@ const prepare = (canvas, seconds) => {
   };
 };
 
-/** Returns a function that draws a sample of acceleration: a line for each of x, y and z. */
+/**
+ * Returns a function that draws a sample of acceleration: a line for each of x, y and z. Angular
+ * rates are not drawn.
+ */
 export const drawMotion = (canvas, seconds) => {
   const { pen, color, x, y } = prepare(canvas, seconds);
   let last = null;
   return (time, values) => {
-    const next = values.map((value) => y(Math.max(-1, Math.min(1, value / LARGEST))));
+    const next = values.slice(0, 3).map((value) => y(Math.max(-1, Math.min(1, value / LARGEST))));
     if (last) {
       next.forEach((height, i) => {
         pen.strokeStyle = color(`--trace-${i}`);
