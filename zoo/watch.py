@@ -11,35 +11,39 @@ from zoo import people, phone
 
 RATE_HZ = 50
 GRAVITY = 9.81  # m/s2
+WATCH, PHONE = "watch", "phone"
+ACCELERATION, ACCELERATION_AND_RATES = 3, 6  # channels of a recording
 ENROLLED = 5  # runs of each person
 KNOWN, UNSEEN = ("train",), ("validation", "test")  # splits of the published file
 GROUPS_SEED = 7
 TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)
-# Signs of the axes that mirror a recording, as if the person wore the watch on the other wrist. On
-# the other wrist, the x axis along the forearm points to the elbow instead of the hand.
-MIRROR = np.array([-1, 1, 1], np.float32)
+# Signs of the axes that mirror a recording, as if the person wore the watch on the other wrist or
+# carried the phone in the other pocket. On the other wrist, the x axis along the forearm points to
+# the elbow instead of the hand. A reflection changes the signs of the other angular rates.
+MIRROR = np.array([-1, 1, 1, 1, -1, -1], np.float32)
 MIRRORED = " mirrored"
 _WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
 
 
-def walks(splits=KNOWN + UNSEEN):
-    """Returns the acceleration of the watch while people walk, with one recording per run.
+def walks(splits=KNOWN + UNSEEN, device=WATCH, channels=ACCELERATION):
+    """Returns the signals of a device while people walk, with one recording per run.
 
     The straight parts of a run are joined, and the turns between them are removed. The sessions are
     the numbers of the runs in the order of time.
 
     Args:
         splits: Splits of the data set.
+        device: `WATCH` or `PHONE`.
+        channels: Number of channels: `ACCELERATION` for x, y and z of the acceleration, or
+            `ACCELERATION_AND_RATES` to add x, y and z of the angular rate.
     """
     collected = People([], [], [])
     for split in splits:
         for record in people.read("sp_sw_har/uniform50", split):
-            if record["device"] == b"watch":
+            if record["device"].decode() == device:
                 walking = np.asarray(record["activity"]) == _WALKING
-                acceleration = np.asarray(record["sequence"])[walking, :3]
-                collected += People(
-                    [acceleration], [record["subject"].decode()], [int(record["run"])]
-                )
+                signal = np.asarray(record["sequence"])[walking, :channels]
+                collected += People([signal], [record["subject"].decode()], [int(record["run"])])
     return collected
 
 
@@ -67,7 +71,7 @@ def variants(walkers):
         walkers: Result of `walks`.
     """
     mirrored = People(
-        [signal * MIRROR for signal in walkers.signals],
+        [signal * MIRROR[: signal.shape[1]] for signal in walkers.signals],
         [f"{subject}{MIRRORED}" for subject in walkers.subjects],
         walkers.sessions,
     )

@@ -5,15 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from keras_dml import inference
-from keras_dml.training import People, discriminants, folds
-from zoo import phone_baselines, recipe, watch, watch_baselines
+from keras_dml.training import People
+from zoo import phone_baselines, recipe, walk_discriminants, watch, watch_baselines
 from zoo.evidence import Trained
 from zoo.watch_lda import evidence, train
 
 NAMES = "abcdefghijklmno"
 KNOWN, UNSEEN = NAMES[5:], NAMES[:5]
-ENDS = ("", " mirrored", " x1.1", " mirrored x1.1")
 
 
 def walk(person, rng, steps=320):
@@ -60,6 +58,9 @@ def test_walks_are_the_walking_of_the_watch(monkeypatch):
     np.testing.assert_array_equal(found.signals[0], [[6, 7, 8], [18, 19, 20]])
     signals, subjects = watch.examples("test")
     assert subjects == ["s02"] and len(signals) == 1
+    phones = watch.walks(device=watch.PHONE, channels=watch.ACCELERATION_AND_RATES)
+    assert phones.subjects == ["s01"]
+    np.testing.assert_array_equal(phones.signals[0], [[0, 1, 2, 3, 4, 5]])
 
 
 def test_mirror_images_and_tempos_are_further_people():
@@ -69,6 +70,8 @@ def test_mirror_images_and_tempos_are_further_people():
     assert people.subjects == ["a", "b"], "the walks themselves are not changed"
     row = every.subjects.index("a mirrored")
     np.testing.assert_array_equal(every.signals[row], people.signals[0] * [-1, 1, 1])
+    rates = watch.variants(People([np.ones((320, 6))], ["a"], [1])).signals
+    assert [-1, 1, 1, 1, -1, -1] in [signal[0].tolist() for signal in rates]
     faster = every.signals[every.subjects.index("b x1.16")]
     assert len(faster) == pytest.approx(320 / 1.16, abs=1)
 
@@ -144,60 +147,18 @@ def test_other_methods_tell_walkers_apart(name, monkeypatch):
 # ---- training -----------------------------------------------------------------------------------
 
 
-def test_discriminants_are_bounded_and_tell_unseen_walkers_apart():
-    people = walkers(NAMES[:8], each=6)
-    model = train.fitted(people.select("abcd"), train.Settings((0, 8), limit=3.0))
-    embeddings = inference.embed(model, people.signals, progress=False)
-    assert np.abs(embeddings).max() <= 3
-    rest = people.select("efgh")
-    claimed = watch.claims(watch_baselines.cosine(model)(rest.signals), rest)
-    genuine = claimed.genuine
-    assert claimed.scores[genuine].mean() < 0.5 * claimed.scores[~genuine].mean()
-
-
-def test_halves_are_measured_by_the_model_of_the_other_half(monkeypatch):
-    """Tests that each half is scored by a model fitted to the people of the other half."""
-    monkeypatch.setattr(watch, "TEMPOS", (1.0, 1.1))
-    people = walkers("abcd", each=6)
-    training = watch.variants(people)
-    features = discriminants.correlation_features(training.signals, (0, 8), means=True)
-    values = discriminants.outputs(features, training.signals)
-    rate = train._rate(values, training, people, 2.0, seed=0)
-    halves = folds(people.subjects, 2, 0)
-    distances = []
-    for half in halves:
-        known = training.without({f"{name}{end}" for name in half for end in ENDS})
-        model = discriminants.discriminant_model(features, known.signals, known.subjects, 99)
-        distances.append(watch_baselines.cosine(model)(people.signals))
-    assert rate == pytest.approx(watch.Cross(distances, people, halves).eer(), abs=1e-6)
-
-
-def test_the_settings_with_the_lowest_mean_error_are_chosen(monkeypatch):
-    people, seen = walkers("abcd", each=1), []
-
-    def rate(features, training, walkers, limit, seed):
-        seen.append((features.shape[1], limit, seed))
-        lags = {3 + 3 + 9 * (len(lags) - 1) + 3: lags for lags in train.LAGS}[features.shape[1]]
-        return 0.1 if (lags, limit) == (train.LAGS[2], train.LIMITS[0]) else 0.2 + 0.01 * seed
-
-    monkeypatch.setattr(train, "_rate", rate)
-    assert train.choose(people) == train.Settings(train.LAGS[2], train.LIMITS[0])
-    assert len(seen) == train.HALVINGS * len(train.LAGS) * len(train.LIMITS)
-
-
 @pytest.mark.slow
 def test_the_published_file_is_the_model_of_the_first_group(tmp_path, monkeypatch):
     published, measured_on = [], []
-    settings = train.Settings(train.LAGS[0], train.LIMITS[0])
 
-    def choose(walkers):
+    def choose(walkers, candidates):
         measured_on.append(set(walkers.subjects))
-        return settings
+        return next(iter(candidates)), 2.0
 
     monkeypatch.setattr(
         watch, "walks", lambda splits: walkers(KNOWN if splits == watch.KNOWN else UNSEEN)
     )
-    monkeypatch.setattr(train, "choose", choose)
+    monkeypatch.setattr(walk_discriminants, "choose", choose)
     monkeypatch.setattr(watch, "TEMPOS", (1.0,))
     monkeypatch.setattr(
         recipe.Run, "publish", lambda self, model, *given, **more: published.append((model, more))

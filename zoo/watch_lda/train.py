@@ -8,39 +8,25 @@ of the other groups. To list the options, run `python -m zoo.watch_lda.train --h
 checkout.
 """
 
-import dataclasses
+import functools
 import time
 
-import numpy as np
 import typer
-from scipy.spatial.distance import cdist
 
-from keras_dml.training import discriminants, folds, measure
+from keras_dml.training import discriminants, measure
 from keras_dml.training.golden import synthetic_recordings
-from zoo import recipe, watch, watch_baselines
+from zoo import recipe, walk_discriminants, watch, watch_baselines
 
 CAPTION = (
     "Fifteen people are divided into three groups. Each group is tested with a model that was not "
     "trained on its people. Each single run is compared with five runs of each person in the group."
 )
-HALVINGS = 3  # divisions of a model's training people, by which its settings are chosen
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """Settings that are chosen by cross-validation over the training people.
-
-    Attributes:
-        lags: Lags of the correlations, in steps of 20 ms.
-        limit: Bound for each discriminant, as a multiple of its standard deviation within a person.
-    """
-
-    lags: tuple[int, ...]
-    limit: float
-
-
-LAGS = (0, 2, 4, 8, 16), (0, 4, 8, 16, 32), (0, 8, 16, 24, 32, 48)
-LIMITS = 2.0, 5.0
+LAGS = (0, 2, 4, 8, 16), (0, 4, 8, 16, 32), (0, 8, 16, 24, 32, 48)  # steps of 20 ms
+# Settings that are chosen by cross-validation over the training people.
+CANDIDATES = {
+    lags: functools.partial(discriminants.correlation_features, lags=lags, means=True)
+    for lags in LAGS
+}
 
 examples = watch.examples
 
@@ -48,70 +34,6 @@ examples = watch.examples
 def known_recordings():
     """Returns the training walks of the published file, at all tempos and with mirror images."""
     return watch.variants(watch.walks(watch.KNOWN)).signals
-
-
-def fitted(walkers, settings):
-    """Fits the model to the given people.
-
-    Args:
-        walkers: Result of `watch.walks`, with the walks of these people.
-        settings: `Settings`.
-    """
-    training = watch.variants(walkers)
-    features = discriminants.correlation_features(training.signals, settings.lags, means=True)
-    return discriminants.discriminant_model(
-        features,
-        training.signals,
-        training.subjects,
-        discriminants.COMPONENTS,
-        limit=settings.limit,
-    )
-
-
-def choose(walkers):
-    """Chooses the settings with the lowest EER. The discriminants are fitted to one half of the
-    people and measured on the other half.
-
-    Args:
-        walkers: Result of `watch.walks`, with the walks of these people.
-    """
-    rates = {}
-    training = watch.variants(walkers)
-    for lags in LAGS:
-        model = discriminants.correlation_features(training.signals, lags, means=True)
-        features = discriminants.outputs(model, training.signals)
-        for limit in LIMITS:
-            rates[Settings(lags, limit)] = np.mean(
-                [_rate(features, training, walkers, limit, seed) for seed in range(HALVINGS)]
-            )
-    for settings, rate in rates.items():
-        print(f"{settings}: EER {100 * rate:.2f} %", flush=True)
-    return min(rates, key=rates.get)
-
-
-def _rate(features, training, walkers, limit, seed):
-    """Divides people into two halves and computes the pooled EER of both halves. The discriminants
-    for each half are fitted to the other half.
-
-    Args:
-        features: Features of the walks in `training`.
-        training: Result of `watch.variants` for the people.
-        walkers: Result of `watch.walks` for the people.
-        limit: See `Settings`.
-        seed: Seed of the division into halves.
-    """
-    halves = folds(walkers.subjects, 2, seed)
-    people = np.array([subject.split()[0] for subject in training.subjects])
-    is_walk = np.isin(training.subjects, walkers.subjects)
-    distances = []
-    for half in halves:
-        is_known = ~np.isin(people, half)
-        names = np.array(training.subjects)[is_known]
-        count = min(len(set(names)) - 1, features.shape[1])
-        kernel, bias = discriminants.linear_weights(features[is_known], names, count)
-        embeddings = limit * np.tanh((features[is_walk] @ kernel + bias) / limit)
-        distances.append(cdist(embeddings, embeddings, "cosine"))
-    return watch.Cross(distances, walkers, halves).eer()
 
 
 @recipe.command(steps=1)
@@ -122,14 +44,12 @@ def main(run):
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers = training + unseen
     groups = watch.groups(training.subjects, unseen.subjects)
+    start = time.monotonic()
     models, settings = [], []
-    for group in groups:
-        start = time.monotonic()
-        settings.append(choose(walkers.without(group)))
-        models.append(fitted(walkers.without(group), settings[-1]))
-        if group == groups[0]:
-            run.minutes = (time.monotonic() - start) / 60
-        print(f"without {', '.join(group)}: {settings[-1]}", flush=True)
+    for model, chosen in walk_discriminants.of_groups(walkers, groups, CANDIDATES):
+        models.append(model)
+        settings.append(chosen)
+        run.minutes = run.minutes or (time.monotonic() - start) / 60  # of the published model
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in models]
     cross = watch.Cross(distances, walkers, groups)
     measured = measure.Measurement(cross.rows(), cross.trials())
@@ -149,14 +69,16 @@ def main(run):
 
 def _in_words(settings):
     """Describes the settings for the groups in words, for the card."""
-    sentences = []
-    for number, model in enumerate(settings, 1):
-        *lags, last = (str(1000 * lag // watch.RATE_HZ) for lag in model.lags)
-        sentences.append(
-            f"Model {number} has lags of {', '.join(lags)} and {last} ms and a bound of "
-            f"{model.limit:g}."
-        )
-    return " ".join(sentences)
+    return " ".join(
+        f"Model {number} has lags of {_milliseconds(lags)} and a bound of {limit:g}."
+        for number, (lags, limit) in enumerate(settings, 1)
+    )
+
+
+def _milliseconds(lags):
+    """Describes lags in words, such as `0, 40 and 80 ms`."""
+    *first, last = (str(1000 * lag // watch.RATE_HZ) for lag in lags)
+    return f"{', '.join(first)} and {last} ms"
 
 
 if __name__ == "__main__":
