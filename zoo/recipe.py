@@ -150,7 +150,8 @@ class Run:
             measured_card = evidence.Evidence(measured, lambda: baselines or {}, groups)
         if measured_card is not None:
             card = measured_card.card(about) | card
-        figures = getattr(measured, "figures", measured)
+        # figures that `python -m zoo.measure` computes from the published files come first
+        figures = card.pop("figures", getattr(measured, "figures", measured))
         options = {"seed": self.seed, **self.options, "steps": self.steps}
         words = " ".join(f"--{name} {value}" for name, value in options.items())
         command = f"python -m {evidence.module(self.name)}.train {words} --publish"

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from types import SimpleNamespace
 from typing import Annotated
 
 import numpy as np
@@ -113,3 +114,15 @@ def test_a_published_model_carries_the_contract_of_its_card(rng):
 def test_a_model_of_images_carries_none():
     model = models.conv4((16, 16, 1), width=2)
     assert recipe.with_contract(model, {"size": [16, 16], "channels": ["ink"]}) is model
+
+
+def test_figures_of_the_evidence_replace_those_of_the_run(tmp_path, monkeypatch):
+    """Tests a recipe whose evidence measures the figures of the card from the published files."""
+    built, row = {}, {"protocol": "verification"}
+    measured = SimpleNamespace(card=lambda about: {"figures": [row], "thresholds": []})
+    monkeypatch.setattr(recipe.evidence, "find", lambda name: lambda trained: measured)
+    monkeypatch.setattr(recipe.training, "build_card", lambda about, **given: built.update(given))
+    monkeypatch.setattr(recipe.training, "publish", lambda *given: None)
+    run = recipe.Run("watch_lda", tmp_path, tmp_path, steps=1, seed=0)
+    run.publish(None, [], [{"protocol": "identification"}], about={"input": {}}, curves=None)
+    assert built["figures"] == [row] and built["thresholds"] == []
