@@ -22,6 +22,10 @@ TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)
 # the elbow instead of the hand. A reflection changes the signs of the other angular rates.
 MIRROR = np.array([-1, 1, 1, 1, -1, -1], np.float32)
 MIRRORED = " mirrored"
+CAPTION = (
+    "Fifteen people are divided into three groups. Each group is tested with a model that was not "
+    "trained on its people. Each single run is compared with five runs of each person in the group."
+)
 _WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
 
 

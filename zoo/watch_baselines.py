@@ -16,6 +16,7 @@ from zoo import phone, phone_baselines, watch
 SEGMENT = 64  # steps of a spectrum: 1.3 s; with 128 the EER is 17 %
 NOISE = 1e-2  # (m/s2)^2/Hz, below which a spectrum says nothing; without it the EER is 34 %
 LAGS = (0, 4, 8, 16, 32)
+LEVELS = np.linspace(0.02, 0.98, 25)  # of quantiles
 
 
 def spectra(_):
@@ -44,6 +45,23 @@ def log_euclidean(walkers):
     rest = [normalization, Covariance("oas"), LogEig(), TangentVector()]
     model = keras.Sequential([keras.Input((None, 3)), *rest])
     return functools.partial(measure.pairwise_distances, model)
+
+
+def quantiles(walkers):
+    """Returns a function that computes the mean absolute differences between quantiles of x, y and
+    z.
+
+    Args:
+        walkers: People whose walks determine the standard deviation of each channel, by which the
+            channel is divided.
+    """
+    deviations = np.concatenate(walkers.signals).std(axis=0)
+
+    def between(signals):
+        rows = [np.quantile(x / deviations, LEVELS, axis=0).ravel() for x in signals]
+        return cdist(rows, rows, "cityblock") / len(rows[0])
+
+    return between
 
 
 def correlations(walkers):

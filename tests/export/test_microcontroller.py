@@ -29,7 +29,7 @@ STRICT = (
 )
 OK, NULL, LENGTH, VALUE, FULL, EMPTY, DAMAGED = range(7)
 ZOO = ("gait_qp_wl", "phone_gait_qp_wl", "gait_lda", "eye_lda")
-OTHERS = ("vowels_qp_wl", "eye_qp_wl", "phone_gait_lda", "watch_lda")
+OTHERS = ("vowels_qp_wl", "eye_qp_wl", "phone_gait_lda", "pocket_lda", "watch_lda")
 KNOTS = 4
 GRAVITY = np.float32([0, 7, -7])
 # TensorFlow converts the convolutions for TensorFlow Lite Micro
@@ -155,6 +155,22 @@ def test_discriminants_by_running_sums_are_those_of_keras(sums_model, sums):
     np.testing.assert_allclose(
         distances, keras_dml.distance(sums_model, actual, actual), rtol=0, atol=1e-5
     )
+
+
+@needs_gcc
+def test_angular_rates_in_the_frame_of_gravity_are_those_of_keras(tmp_path):
+    signal = keras.Input((None, 6))
+    normalized = layers.ChannelNormalization()(layers.GravityFrame("both", lag=3)(signal))
+    head = layers.LinearDiscriminants(5)
+    model = keras.Model(signal, head(layers.LaggedCorrelation((0, 2))(normalized)))
+    rng = np.random.default_rng(3)
+    head.kernel.assign(rng.normal(size=head.kernel.shape) / 20)
+    library = CLibrary().load(export.microcontroller(model, tmp_path / "walks").path)
+    recordings = [sample(length, 6, length) for length in (9, 40, 120)]
+    recordings = [recording + np.float32([0, 7, -7, 0, 0, 0]) for recording in recordings]
+    actual, expected = library.embed(recordings), keras_dml.embed(model, recordings)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
+    assert np.ptp(expected, axis=0).min() > 0.1
 
 
 @needs_gcc

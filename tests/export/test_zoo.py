@@ -18,6 +18,7 @@ STEPS = {  # number of time steps of a file with a fixed number of steps
     "hdm05_spdnet_rpl": 521,
     "phone_gait_lda": 250,
     "phone_gait_qp_wl": 250,
+    "pocket_lda": 301,
     "voice_ge2e_sim": 48000,
     "voice_logcov_lda": 48000,
     "voice_xvector_sim": 48000,

@@ -17,10 +17,6 @@ from keras_dml.training import discriminants, measure
 from keras_dml.training.golden import synthetic_recordings
 from zoo import recipe, walk_discriminants, watch, watch_baselines
 
-CAPTION = (
-    "Fifteen people are divided into three groups. Each group is tested with a model that was not "
-    "trained on its people. Each single run is compared with five runs of each person in the group."
-)
 LAGS = (0, 2, 4, 8, 16), (0, 4, 8, 16, 32), (0, 8, 16, 24, 32, 48)  # steps of 20 ms
 # Settings that are chosen by cross-validation over the training people.
 CANDIDATES = {
@@ -53,7 +49,7 @@ def main(run):
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in models]
     cross = watch.Cross(distances, walkers, groups)
     measured = measure.Measurement(cross.rows(), cross.trials())
-    run.save(measured, CAPTION)
+    run.save(measured, watch.CAPTION)
     if run.publishes:
         golden = synthetic_recordings(3, (250, 300, 100), (3.0, 4.0, 3.0))
         run.publish(
