@@ -3,9 +3,8 @@ gyroscope of a phone in the pocket.
 
 The model rotates accelerations and angular rates into the frame of gravity and computes lagged
 correlations and means. Linear discriminant analysis of the correlations and means separates the
-people. The settings, the figures and the published file are made in the same way as those of
-`watch_lda`, with the same people and runs. To list the options, run
-`python -m zoo.pocket_lda.train --help` from the checkout.
+people. The people, the runs, the choice of settings and the cross-validation are the same as for
+`watch_lda`. To list the options, run `python -m zoo.pocket_lda.train --help` from the checkout.
 """
 
 import functools
