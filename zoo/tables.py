@@ -21,6 +21,7 @@ PAGE, ZOO_PAGE = ROOT / "README.md", evidence.ZOO / "README.md"
 PAPERS_PAGE = evidence.PAPERS / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
 LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
+LICENSE_OF_WEIGHTS = re.compile(r"Apache license \d\.\d")  # if the data have no license
 # The figure that each model had on its last card without a main result. The figures follow the
 # protocols of the papers and have standard errors (±).
 BEFORE = {
@@ -168,7 +169,7 @@ def _license(card):
     text.
     """
     text = card["data"]["licence"]
-    match = LICENSE.search(text)
+    match = LICENSE.search(text) or LICENSE_OF_WEIGHTS.search(text)
     if not match or text.startswith("No"):
         return "none stated"
     return f"{match[0]}; of a part none stated" if "no license stated" in text else match[0]

@@ -209,10 +209,9 @@ def _data(card):
         people = f"{len(names)} people" if "digests" in data else _names(names, "people")
         division = f"The model was made with {people}.{measured}"
     elif "train_subjects" in data:
-        division = (
-            f"The model was trained on {_names(data['train_subjects'], 'people')}. "
-            f"{_test_people(data['test_subjects'])}"
-        )
+        names = data["train_subjects"]
+        trained = f"trained on {_names(names, 'people')}" if names else "not trained on this data"
+        division = f"The model was {trained}. {_test_people(data['test_subjects'])}"
     else:
         division = _classes(data)
     in_products = "" if card.get("is_own") else f"{IN_PRODUCTS[products.mark(card)]}\n\n"

@@ -26,6 +26,7 @@ REFUSED = {
     "phone_gait_lda": layers.GravityFrame,
     "phone_gait_qp_wl": layers.GravityFrame,
     "pocket_lda": layers.GravityFrame,
+    "voice_ge2e": layers.MinimumLevel,
     "voice_ge2e_sim": layers.SilenceRemoval,
     "voice_logcov_lda": layers.SilenceRemoval,
     "voice_xvector_sim": layers.SilenceRemoval,

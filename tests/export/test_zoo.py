@@ -19,6 +19,7 @@ STEPS = {  # number of time steps of a file with a fixed number of steps
     "phone_gait_lda": 250,
     "phone_gait_qp_wl": 250,
     "pocket_lda": 301,
+    "voice_ge2e": 48000,
     "voice_ge2e_sim": 48000,
     "voice_logcov_lda": 48000,
     "voice_xvector_sim": 48000,

@@ -19,6 +19,7 @@ HEADLINE_ALONE = (
     "cifar10_proto_sim",
     "eye_qp_wl",
     "phone_gait_qp_wl",
+    "voice_ge2e",
     "voice_ge2e_sim",
     "voice_logcov_lda",
     "voice_xvector_sim",

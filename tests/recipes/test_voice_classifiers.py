@@ -11,6 +11,8 @@ from keras_dml._backend import keras
 from keras_dml.training import People
 from zoo import recipe, voice_classifiers, voices
 from zoo.papers.voice_xvector_sim import train as xvector
+from zoo.voice_ge2e import evidence
+from zoo.voice_ge2e import train as encoder_alone
 from zoo.voice_ge2e_sim import encoder
 from zoo.voice_ge2e_sim import train as ge2e
 
@@ -133,3 +135,22 @@ def test_a_recipe_leaves_scores_of_all_folds_for_the_table(small, run, rng, monk
     with np.load(run.out / voices.SCORES) as found:
         assert {"first", "second", "fold", "sim", "cosine", "start", "converted"} <= set(found)
         assert len(found["sim"]) == len(found["first"]) and np.isfinite(found["sim"]).all()
+
+
+@pytest.mark.slow
+def test_the_encoder_alone_keeps_its_weights_and_has_figures_of_both_sets(small, rng):
+    some = people(rng)
+    some.signals[1::2] = some.signals[::2]  # the two recordings of a person are equal
+    model = encoder_alone.network()
+    z = keras_dml.embed(model, some.signals[:2])
+    unchanged = keras_dml.embed(models.ge2e(None), some.signals[:2])
+    np.testing.assert_allclose(z, unchanged, rtol=0, atol=1e-6)
+    rows = encoder_alone.figures(model, *voices.of_test(some))
+    assert [(row["domain"], row["metric"]) for row in rows] == [
+        (domain, metric) for domain in ("studio", "telephone") for metric in ("eer", "auc")
+    ]
+    silence = 1e-6 * rng.normal(size=(16_000, 1)).astype("float32")
+    padded = [np.concatenate([silence, signal, silence]) for signal in some.signals[:2]]
+    speech = evidence.without_silence(model)
+    near = np.abs(keras_dml.embed(speech, padded) - keras_dml.embed(speech, some.signals[:2])).max()
+    assert near < 0.1 * np.abs(keras_dml.embed(model, padded) - z).max()

@@ -1,0 +1,1 @@
+"""Recipe of `voice_ge2e`, Resemblyzer's voice encoder with unchanged weights."""
