@@ -1,8 +1,9 @@
-"""Writes a web page that tries three models of the zoo in the browser.
+"""Writes a web page that tries three models of the zoo in the browser. The licenses of these models
+allow the use in products.
 
-The page recognizes people by how they walk, from files of a sensor on one foot or from the motion
-sensors of a phone. It also recognizes people by their voices, from the microphone or WAV files. The
-thresholds come from the cards of the models. npm downloads LiteRT.js, which runs the models.
+The page recognizes people by how they walk, from the motion sensors of a phone or from files of a
+phone or of a watch. It also recognizes people by their voices, from the microphone or WAV files.
+The thresholds come from the cards of the models. npm downloads LiteRT.js, which runs the models.
 
     python -m export.web_demo --out site
     python -m http.server --directory site      # then open http://localhost:8000
@@ -13,7 +14,7 @@ Phones allow motion sensors and the microphone only over HTTPS.
 import argparse
 import pathlib
 
-MODELS = ("gait_qp_wl", "phone_gait_lda", "voice_ge2e_sim")
+MODELS = ("pocket_lda", "watch_lda", "voice_ge2e")
 
 
 def main(arguments: list[str] | None = None) -> None:
