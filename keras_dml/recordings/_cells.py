@@ -10,6 +10,7 @@ import numpy as np
 
 # Cell texts, in lower case, that stand for a missing number.
 MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}
+BOOLEANS = {"true": 1.0, "false": 0.0}
 POINT, COMMA = ".", ","
 COMMAS = "Decimal commas were read as decimal points."
 THOUSANDS = "Thousands separators in numbers were ignored."
@@ -166,6 +167,9 @@ class Columns:
         Raises:
             NotANumber: If a cell is not a number.
         """
+        if self.is_boolean(i):
+            cells = (text.strip().casefold() for text in self._columns[i])
+            return np.fromiter((BOOLEANS.get(text, np.nan) for text in cells), np.float64)
         numbers, row = np.empty(self._count), 0
         for texts in self._columns[i].blocks():
             numbers[row : row + len(texts)] = self._block(i, texts, row)
@@ -189,7 +193,15 @@ class Columns:
     def is_of_dates(self, i: int) -> bool:
         """Returns whether the first nonempty cell in a column is a date or a time."""
         first = next((text for text in self._columns[i] if not is_missing(text)), "")
-        return bool(first) and not is_number(first)
+        return bool(first) and not is_number(first) and not self.is_boolean(i)
+
+    def is_boolean(self, i: int) -> bool:
+        """Returns whether the nonempty cells in a column are the words true and false, in upper or
+        lower case. `numbers` returns these words as 1 and 0."""
+        if self._columns[i].letters & _DIGITS:
+            return False
+        present = (text.strip().casefold() for text in self._columns[i] if not is_missing(text))
+        return next(present, None) in BOOLEANS and all(text in BOOLEANS for text in present)
 
     def is_text(self, i: int) -> bool:
         """Returns whether a column contains mostly text. In a column of text, fewer than half of

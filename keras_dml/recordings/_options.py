@@ -14,6 +14,7 @@ class Options:
         time: Name of the time column.
         time_unit: Unit of the times: `"s"`, `"ms"`, `"us"` or `"ns"`.
         max_gap: Longest gap that is interpolated, in seconds. None means a gap of 5 steps.
+        events: Whether the rows are events without a sampling rate.
     """
 
     channels: tuple[str, ...] | None = None
@@ -22,3 +23,4 @@ class Options:
     time: str | None = None
     time_unit: str | None = None
     max_gap: float | None = None
+    events: bool = False

@@ -193,8 +193,18 @@ def _read_table(path):
         column = values.get(used[i])
         return _seconds(column) if column is not None and column.dtype.kind in "mM" else None
 
+    def is_boolean(i):
+        return pyarrow.types.is_boolean(schema.types[used[i]])
+
     return _table.Table(
-        path, names, "its schema", lambda row: f"row {row}", numbers, seconds, notes
+        path,
+        names,
+        "its schema",
+        lambda row: f"row {row}",
+        numbers,
+        seconds,
+        notes,
+        is_boolean=is_boolean,
     )
 
 
@@ -204,7 +214,8 @@ def _kind(schema, i):
 
 
 def _columns(schema, pyarrow):
-    """Returns the indices of the columns to read: columns of numbers or times with a unique name.
+    """Returns the indices of the columns to read: columns of numbers, booleans or times with a
+    unique name.
 
     Columns of text are not read. If many rows contain the same text, the column takes little space
     in the file but much memory.
@@ -212,7 +223,7 @@ def _columns(schema, pyarrow):
     types, counts = pyarrow.types, collections.Counter(schema.names)
     kinds = (
         *(types.is_integer, types.is_floating, types.is_decimal),
-        *(types.is_timestamp, types.is_duration),
+        *(types.is_timestamp, types.is_duration, types.is_boolean),
     )
     return [
         i

@@ -12,7 +12,7 @@ import numpy as np
 from keras_dml import _messages
 from keras_dml._messages import Message
 from keras_dml._typing import Path
-from keras_dml.recordings import _formats, _gaps, _resampling, _table, _times
+from keras_dml.recordings import _events, _formats, _gaps, _resampling, _table, _times
 from keras_dml.recordings._options import Options
 from keras_dml.recordings._recording import Recording
 
@@ -26,6 +26,7 @@ def read(
     time: str | None = None,
     time_unit: str | None = None,
     max_gap: float | None = None,
+    events: bool = False,
 ) -> Recording:
     """Reads a recording from a text, npy, Parquet, WAVE or FLAC file.
 
@@ -52,6 +53,11 @@ def read(
     and columns whose names describe the recording, such as `confidence`. The `notes` of the
     recording list all columns that are left out. The notes also list all assumptions about the
     file.
+
+    If `events` is True, the rows are events, such as key presses or heart beats. Events have no
+    sampling rate. The function ignores time columns, and keeps the order of the rows in the file.
+    Write the time between events as a channel. Rows that lack a value are left out, because values
+    between two events do not exist.
 
     If several rows have the same time, the function spreads these rows evenly up to the next time.
     The function interpolates missing values (an empty field, `.`, `-`, NaN, NA, null) and missing
@@ -84,6 +90,8 @@ def read(
             unit in the name of the column. If the name contains no unit, the function infers the
             unit from the size of the numbers.
         max_gap: Longest gap to interpolate between two values, in seconds. Default: 5 steps.
+        events: Whether the rows are events without a sampling rate. All arguments about rates,
+            times and gaps must then be None.
 
     Returns:
         `Recording`.
@@ -117,6 +125,7 @@ def read(
             time=time,
             time_unit=time_unit,
             max_gap=max_gap,
+            events=events,
         ),
     )
     if gaps:
@@ -145,6 +154,7 @@ def read_pieces(
     time: str | None = None,
     time_unit: str | None = None,
     max_gap: float | None = None,
+    events: bool = False,
 ) -> list[Recording]:
     """Reads a file as `read` does, and cuts the recording at gaps longer than `max_gap`.
 
@@ -159,6 +169,8 @@ def read_pieces(
             unit in the name of the column. If the name contains no unit, the function infers the
             unit from the size of the numbers.
         max_gap: Longest gap to interpolate between two values, in seconds. Default: 5 steps.
+        events: Whether the rows are events without a sampling rate, see `read`. Events are never
+            cut into pieces.
 
     Returns:
         List of `Recording`, one for each piece, in the order of their times. Pieces of fewer than 8
@@ -177,6 +189,7 @@ def read_pieces(
             time=time,
             time_unit=time_unit,
             max_gap=max_gap,
+            events=events,
         ),
     )
     return pieces
@@ -203,6 +216,16 @@ def _checked(channels, **options):
                 units=", ".join(_times.TIME_UNITS),
             )
         )
+    needless = [name for name, value in options.items() if name != "events" and value is not None]
+    if options["events"] and needless:
+        raise ValueError(
+            Message(
+                "{argument} is {value!r}, but the rows are read as events, which have no rate, "
+                "times or gaps. Leave out {argument}.",
+                argument=_messages.name(needless[0]),
+                value=options[needless[0]],
+            )
+        )
     channels = None if channels is None else _table.distinct(channels)
     return Options(channels, **options)
 
@@ -227,6 +250,8 @@ def _read(path, options):
     gaps between the pieces."""
     path = pathlib.Path(path)
     signal, resolution = _formats.format_of(path).read(path, options)
+    if options.events:
+        return signal, [_finished(_events.complete(signal), 0.0, None, None)], []
     signal = dataclasses.replace(signal, rate_hz=_stated_rate(signal, options.rate_hz))
     pieces, gaps = _gaps.filled(signal, options.max_gap)
     rate_hz = _common_rate(signal, pieces)

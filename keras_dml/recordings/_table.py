@@ -71,6 +71,8 @@ class Table:
             its fields are numbers.
         texts: Function that takes the index of a column and returns its fields as texts. For files
             without text, the list is empty.
+        is_boolean: Function that takes the index of a column and returns whether its fields are
+            true and false, which `numbers` returns as 1 and 0.
     """
 
     path: pathlib.Path
@@ -83,6 +85,7 @@ class Table:
     rate_hz: float | None = None
     is_text: Callable[[int], bool] = lambda i: True
     texts: Callable[[int], list[str]] = lambda i: []
+    is_boolean: Callable[[int], bool] = lambda i: False
 
 
 def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
@@ -114,15 +117,19 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
     if requested is not None:
         channels = indices_of(table.path, table.names, requested, table.header)
     time, times = _time_columns(table, options, channels or ())
+    if options.events:
+        time = None
     if time is not None:
         table = sorted_by_time(table, time)
     left_out, notes = [], [*table.notes]
     if channels is None:
-        channels, reasons = _all_channels(table, times)
+        channels, reasons = _all_channels(table, times, options.events)
         notes += [_note_on_left_out(name, reason) for name, reason in reasons.items()]
+        if options.events:
+            notes += [_note_on_times(table.names[i]) for i in times]
         named = {*_times.columns(table.names)}  # time columns are never channels
         left_out = [*reasons, *(table.names[i] for i in times if i not in named)]
-    elif time is None and table.rate_hz is None and options.rate_hz is None:
+    elif time is None and {table.rate_hz, options.rate_hz} == {None} and not options.events:
         clock = _clock(table, channels)
         if clock is not None:
             notes.append(
@@ -289,8 +296,8 @@ def _clock(table, channels):
     return None
 
 
-def _all_channels(table, times):
-    """Finds the columns that may be channels.
+def _all_channels(table, times, are_events):
+    """Finds the columns that may be channels. Columns of true and false are channels of events.
 
     Returns:
         Indices of the possible channels, and a dictionary `{name: reason}` of the columns that are
@@ -310,6 +317,8 @@ def _all_channels(table, times):
             reason = "it holds no numbers"
         else:
             reason = _reason(name, values)
+            if table.is_boolean(i) and not are_events:
+                reason = "it holds true and false"
         if reason is None:
             channels.append(i)
         else:
@@ -361,6 +370,15 @@ def _note_on_left_out(name, reason):
         name=name,
         reason=reason,
         advice=advice,
+    )
+
+
+def _note_on_times(name):
+    return Message(
+        "Column {name!r} holds times, which events do not need. To compare the time between "
+        "events, write it as a column. To use the times as they are, name the column in "
+        "{channels}.",
+        name=name,
     )
 
 

@@ -103,6 +103,7 @@ def read_table(path: pathlib.Path, advice: str = _table.NOT_A_CHANNEL) -> _table
         layout.rate_hz,
         functools.cache(cells.is_text),
         lambda i: [*columns[i]],
+        functools.cache(cells.is_boolean),
     )
 
 
