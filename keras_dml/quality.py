@@ -37,6 +37,9 @@ STILL = 0.1  # fraction of the steps in which all channels are constant
 STUCK = 0.25  # fraction of the steps in which one channel is constant
 FLAT = 0.01  # fraction of the channel's usual standard deviation
 MAGNITUDE = 5.0  # largest factor between median and usual standard deviation
+# The same factor for events. A single pause of 10 s in a recording of 50 key presses increases the
+# standard deviation of the times tenfold. In a wrong unit, 1 s is 1000 ms.
+MAGNITUDE_OF_EVENTS = 100.0
 TIMES_SHOWN = 2.0  # factor of power at which messages name the most unusual channel
 BLOCK = 320  # steps of audio in a block for the crest factor, 20 ms at 16 kHz
 LOUD_BLOCKS, LOUD_DB = 10, 15.0  # blocks up to 15 dB below the tenth loudest block are loud
@@ -66,6 +69,10 @@ class Usual:
         crest_db: Smallest crest factor (peak divided by root mean square) that audio may have, in
             dB. If the crest factor is smaller, the audio counts as distorted. None if the crest
             factor is unknown.
+        flags: Names of the channels that are flags, which `with_flags` detects. A flag is always 0
+            or 1, and may be constant in a recording.
+        events: Whether the time steps are events without a sampling rate. Events are not checked
+            for clipping and for repeated values, because these faults are faults of sensors.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -79,6 +86,36 @@ class Usual:
     units: tuple[Any, ...] | None = None
     steps: int = 0
     crest_db: float | None = None
+    flags: tuple[str, ...] = ()
+    events: bool = False
+
+    def with_flags(self, recordings: Recordings) -> Self:
+        """Returns a copy that contains the names of the channels that are flags.
+
+        A channel is a flag if recordings in which it is 0 and 1 are more frequent than recordings
+        in which it has other values. Recordings in which the channel is constant do not count. The
+        channels of audio are not flags.
+
+        Args:
+            recordings: Recordings, which may be invalid.
+
+        Example:
+            >>> Usual(("x", "key")).with_flags([[[0.1, 0], [0.2, 1]], [[0.3, 0], [0.1, 0]]]).flags
+            ('key',)
+        """
+        balance = np.zeros(len(self.channels), int)
+        for recording in () if self.is_sound else recordings:
+            try:
+                x = real("it", recording, np.float64)
+            except TypeError:
+                continue  # `reason` describes the fault
+            if x.ndim != 2 or x.shape[1] != len(balance) or not len(x):
+                continue
+            is_other = (np.isfinite(x) & (x != 0) & (x != 1)).any(axis=0)
+            is_flag = (x == 0).any(axis=0) & (x == 1).any(axis=0) & ~is_other
+            balance += is_flag.astype(int) - (is_other & (x != x[0]).any(axis=0))
+        flags = [name for name, count in zip(self.channels, balance, strict=True) if count > 0]
+        return dataclasses.replace(self, flags=tuple(flags))
 
     def measured(self, recordings: Recordings) -> Self:
         """Returns a copy with standard deviations that are computed from the given recordings. For
@@ -115,18 +152,32 @@ class Usual:
                 f"it has gaps: {bad.any(axis=1).sum():,} of {len(x):,} steps hold NaN or infinity, "
                 f"first step {step} of channel {self.channels[channel]}"
             )
-        checks = [self._constant]
+        checks = [self._not_a_flag, self._constant]
         if len(x) >= self.steps:
-            checks += [self._faint, self._clipped, self._crest, self._still, self._magnitude]
+            of_sensors = [] if self.events else [self._clipped, self._crest, self._still]
+            checks += [self._faint, *of_sensors, self._magnitude]
         return next((reason for check in checks if (reason := check(x))), None)
 
+    def _is_flag(self):
+        return np.array([name in self.flags for name in self.channels])
+
+    def _not_a_flag(self, x):
+        is_wrong = (x != 0) & (x != 1) & self._is_flag()
+        if not is_wrong.any():
+            return None
+        step, channel = np.argwhere(is_wrong)[0]
+        return (
+            f"channel {self.channels[channel]} is {x[step, channel]:.4g} in step {step}, but in "
+            "other recordings it is always 0 or 1"
+        )
+
     def _constant(self, x):
-        return self._flat(x, np.ptp(x, axis=0) == 0)
+        return self._flat(x, (np.ptp(x, axis=0) == 0) & ~self._is_flag())
 
     def _faint(self, x):
         if self.stddev is None or self.is_sound:
             return None
-        faint = x.std(axis=0) <= FLAT * np.array(self.stddev)
+        faint = (x.std(axis=0) <= FLAT * np.array(self.stddev)) & ~self._is_flag()
         for indices in self._unit_groups():
             faint[indices] &= not faint[indices].all()  # if all are faint, the unit is wrong
         return self._flat(x, faint)
@@ -145,6 +196,7 @@ class Usual:
     def _clipped(self, x):
         limits = np.stack([x.min(axis=0), x.max(axis=0)])  # (2, channels)
         fractions = _fractions_in_runs(x[:, None] == limits)  # (2, channels)
+        fractions[:, self._is_flag()] = 0
         for channel, i in np.argwhere(fractions.T > CLIPPED)[:1]:
             return (
                 f"channel {self.channels[channel]} is clipped: its value is at the limit "
@@ -178,6 +230,7 @@ class Usual:
             return (
                 f"it has a gap: all channels repeat the values of step {first} for {length:,} steps"
             )
+        is_repeated[:, self._is_flag()] = False
         for name, channel in zip(self.channels, is_repeated.T, strict=True):
             first, length = _longest_run(channel)
             if length > max(1, STUCK * len(x)):
@@ -189,13 +242,16 @@ class Usual:
         if self.stddev is None or self.is_sound:
             return None
         ratios = x.std(axis=0) / np.maximum(self.stddev, np.finfo(float).tiny)
-        for indices in self._unit_groups():
+        most = MAGNITUDE_OF_EVENTS if self.events else MAGNITUDE
+        groups = self._unit_groups()
+        for indices in groups:
             ratio = np.median(ratios[indices])
-            if not 1 / MAGNITUDE <= ratio <= MAGNITUDE:
-                is_all = len(indices) == len(ratios)
+            if not 1 / most <= ratio <= most:
+                is_all = len(indices) == len(groups[-1])
                 subject = "it is" if is_all else f"its channels in {self.units[indices[0]]} are"
+                factor = float(f"{ratio:.2g}")  # 1000 instead of 1e+03
                 return (
-                    f"{subject} {ratio:.2g} times as strong as usual. The recording may have "
+                    f"{subject} {factor:g} times as strong as usual. The recording may have "
                     "another unit (1 g is 9.81 m/s^2), or may be of another kind"
                 )
         return None
@@ -203,11 +259,13 @@ class Usual:
     def _unit_groups(self):
         """Returns one list of channel indices per unit, and then a list of all channels. There is
         no list for a unit with only one channel, because the magnitude of a single channel varies
-        more.
+        more. The lists do not contain flags.
         """
-        units = np.array(self.units or [""] * len(self.channels))
-        groups = [np.flatnonzero(units == unit) for unit in dict.fromkeys(units)]
-        return [*(g for g in groups if 1 < len(g) < len(units)), np.arange(len(units))]
+        units, is_measured = np.array(self.units or [""] * len(self.channels)), ~self._is_flag()
+        channels = np.flatnonzero(is_measured)
+        groups = [np.flatnonzero((units == unit) & is_measured) for unit in dict.fromkeys(units)]
+        groups = [group for group in groups if 1 < len(group) < len(channels)]
+        return [*groups, channels] if len(channels) else []
 
 
 class Gate:
@@ -352,6 +410,8 @@ def gate_of(model: keras.Model) -> Gate | None:
         tuple(units),
         entry.get("steps", 0),
         entry.get("crest_db"),
+        tuple(entry.get("flags", ())),
+        entry.get("events", False),
     )
     if "sha256" not in entry:
         return Gate(usual)
@@ -389,6 +449,10 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[str
         entry["steps"] = usual.steps
     if usual.crest_db is not None:
         entry["crest_db"] = usual.crest_db
+    if usual.flags:
+        entry["flags"] = list(usual.flags)
+    if usual.events:
+        entry["events"] = True
     if potato_file is not None:
         entry["sha256"] = hashlib.sha256(potato_file.read_bytes()).hexdigest()
     return entry

@@ -266,3 +266,46 @@ def test_without_a_potato_only_plain_checks_are_made(gate):
 
 def test_a_model_that_was_not_loaded_has_no_gate(model):
     assert quality.gate_of(model) is None
+
+
+def typing(seed=0, flag=None):
+    """Returns the hold times of 40 key presses, and a flag."""
+    rng = np.random.default_rng(seed)
+    flags = rng.random(40) < 0.2 if flag is None else np.full(40, flag)
+    return np.c_[rng.gamma(2, 0.1, size=(40, 2)), flags]
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_flags_may_be_constant_in_a_recording_but_have_no_other_values(events):
+    recordings = [*map(typing, range(4)), typing(4, flag=0), typing(5, flag=1)]
+    usual = Usual(("hold", "gap", "key"), events=events)
+    usual = usual.with_flags([None, [[1, 2]], *recordings]).measured(recordings)
+    assert usual.flags == ("key",)
+    assert [usual.reason(recording) for recording in recordings] == 6 * [None]
+    recordings[0][3, 2] = 2
+    assert "key is 2 in step 3" in usual.reason(recordings[0])
+    recordings[1][:, 0] = 0.5
+    assert "channel hold is flat" in usual.reason(recordings[1])
+
+
+def test_a_sensor_that_is_sometimes_dead_is_not_a_flag():
+    dead = smooth()
+    dead[:, 0] = 0
+    assert Usual(CHANNELS).with_flags([dead, dead, smooth(1)]).flags == ()
+    assert Usual(CHANNELS).with_flags([dead, dead]).flags == ()
+
+
+def test_events_may_repeat_their_limits_and_pause_but_have_the_usual_unit():
+    recordings = [typing(seed) for seed in range(9)]
+    usual = Usual(("hold", "gap", "key"), events=True).with_flags(recordings).measured(recordings)
+    recordings[0][:20, 0] = 0
+    recordings[1][5, :2] = 60.0
+    assert usual.reason(recordings[0]) is usual.reason(recordings[1]) is None
+    assert "strong as usual" in usual.reason(recordings[2] * [1000, 1000, 1])
+
+
+def test_flags_and_events_are_stored_in_a_card():
+    usual = Usual(("a", "b"), flags=("b",), events=True, stddev=(1.0, 0.4))
+    described = quality.described(usual)
+    assert described["flags"] == ["b"] and described["events"] is True
+    assert {"flags", "events"}.isdisjoint(quality.described(Usual(("a",))))

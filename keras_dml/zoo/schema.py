@@ -104,7 +104,7 @@ LARGEST = sys.float_info.max
 RECORDINGS: dict[str, Any] = {
     "channels": [text],
     "units": [text],
-    "rate_hz": number,
+    "rate_hz": number_or_null,  # null if the steps are events
     "dtype": text,
     "length": [whole_or_null],
 }
@@ -274,6 +274,8 @@ QUALITY = {
     "stddev": numbers_or_null,
     "steps?": whole,
     "crest_db?": number,
+    "flags?": [text],
+    "events?": boolean,
     "sha256?": digest,
 }
 

@@ -5,6 +5,7 @@ import { least, median, most } from "./numbers.js";
 const MAGNITUDE_FACTOR = 1.5;
 const PADDING = { fraction: 0.05, least: 2 };
 const [CLIPPED, STILL, STUCK, FLAT, MAGNITUDE] = [0.1, 0.1, 0.25, 0.01, 5];
+const MAGNITUDE_OF_EVENTS = 100;
 const [BLOCK, LOUD_BLOCKS, LOUD_DB] = [320, 10, 15];
 
 const shown = (value) => String(Number(value.toPrecision(4)));
@@ -18,7 +19,10 @@ const stddev = (values) => {
 /** Describes why a model does not take a recording. Returns null if the model takes it. */
 const contractReason = (recording, about) => {
   const steps = recording[0].length;
-  const seconds = (count) => (about.rate_hz ? `${shown(count / about.rate_hz)} s` : `${count} steps`);
+  const seconds = (count) => {
+    if (about.events) return `${count} events`;
+    return about.rate_hz ? `${shown(count / about.rate_hz)} s` : `${count} steps`;
+  };
   for (const [i, values] of recording.entries()) {
     if (!values.every(Number.isFinite)) {
       return `it has gaps: channel ${about.channels[i]} holds a missing number`;
@@ -40,12 +44,29 @@ const contractReason = (recording, about) => {
   return null;
 };
 
-/** Returns lists of channels with the same unit, and at last the list of all channels. */
+const isFlag = (usual, i) => usual.flags.includes(usual.channels[i]);
+
+/** Returns lists of channels with the same unit, and at last the list of all channels. No list
+ * contains flags. */
 const unitGroups = (usual) => {
-  const channels = usual.channels.map((_, i) => i);
-  const units = usual.units ?? channels.map(() => "");
+  const channels = usual.channels.flatMap((_, i) => (isFlag(usual, i) ? [] : [i]));
+  const units = usual.units ?? usual.channels.map(() => "");
   const groups = [...new Set(units)].map((unit) => channels.filter((i) => units[i] === unit));
-  return [...groups.filter(({ length }) => length > 1 && length < channels.length), channels];
+  const shared = groups.filter(({ length }) => length > 1 && length < channels.length);
+  return channels.length ? [...shared, channels] : [];
+};
+
+const flagReason = (recording, usual) => {
+  for (const [i, values] of recording.entries()) {
+    const step = isFlag(usual, i) ? values.findIndex((value) => value !== 0 && value !== 1) : -1;
+    if (step >= 0) {
+      return (
+        `channel ${usual.channels[i]} is ${shown(values[step])} in step ${step}, but in other ` +
+        "recordings it is always 0 or 1"
+      );
+    }
+  }
+  return null;
 };
 
 const flatReason = (recording, usual, isFlat) => {
@@ -64,12 +85,14 @@ const constantReason = (recording, usual) =>
   flatReason(
     recording,
     usual,
-    recording.map((values) => least(values) === most(values)),
+    recording.map((values, i) => least(values) === most(values) && !isFlag(usual, i)),
   );
 
 const faintReason = (recording, usual) => {
   if (usual.stddev === null || usual.is_sound) return null;
-  const faint = recording.map((values, i) => stddev(values) <= FLAT * usual.stddev[i]);
+  const faint = recording.map(
+    (values, i) => stddev(values) <= FLAT * usual.stddev[i] && !isFlag(usual, i),
+  );
   for (const group of unitGroups(usual)) {
     // If all channels are faint, the unit is wrong.
     if (group.every((i) => faint[i])) group.forEach((i) => (faint[i] = false));
@@ -88,7 +111,7 @@ const fractionAt = (values, limit) => {
 
 const clippedReason = (recording, usual) => {
   for (const [i, values] of recording.entries()) {
-    for (const limit of [least(values), most(values)]) {
+    for (const limit of isFlag(usual, i) ? [] : [least(values), most(values)]) {
       const fraction = fractionAt(values, limit);
       if (fraction > CLIPPED) {
         return (
@@ -148,7 +171,7 @@ const stillReason = (recording, usual) => {
   }
   for (const [channel, values] of recording.entries()) {
     const length = longestRun(steps, (i) => values[i] === values[i - 1]);
-    if (length > Math.max(1, STUCK * steps)) {
+    if (length > Math.max(1, STUCK * steps) && !isFlag(usual, channel)) {
       return `channel ${usual.channels[channel]} is stuck: its value repeats for ${length} steps`;
     }
   }
@@ -158,10 +181,12 @@ const stillReason = (recording, usual) => {
 const magnitudeReason = (recording, usual) => {
   if (usual.stddev === null || usual.is_sound) return null;
   const ratios = recording.map((values, i) => stddev(values) / (usual.stddev[i] || 1e-38));
-  for (const group of unitGroups(usual)) {
+  const limit = usual.events ? MAGNITUDE_OF_EVENTS : MAGNITUDE;
+  const groups = unitGroups(usual);
+  for (const group of groups) {
     const ratio = median(group.map((i) => ratios[i]));
-    if (ratio < 1 / MAGNITUDE || ratio > MAGNITUDE) {
-      const isAll = group.length === recording.length;
+    if (ratio < 1 / limit || ratio > limit) {
+      const isAll = group.length === groups.at(-1).length;
       const subject = isAll ? "it is" : `its channels in ${usual.units[group[0]]} are`;
       return (
         `${subject} ${Number(ratio.toPrecision(2))} times as strong as usual. The recording may have ` +
@@ -177,9 +202,10 @@ export const fault = (recording, about) => {
   const reason = contractReason(recording, about);
   const { usual } = about;
   if (reason !== null || usual === null) return reason;
-  const checks = [constantReason];
+  const checks = [flagReason, constantReason];
   if (recording[0].length >= usual.steps) {
-    checks.push(faintReason, clippedReason, crestReason, stillReason, magnitudeReason);
+    const ofSensors = usual.events ? [] : [clippedReason, crestReason, stillReason];
+    checks.push(faintReason, ...ofSensors, magnitudeReason);
   }
   for (const check of checks) {
     const found = check(recording, usual);
@@ -192,9 +218,10 @@ export const fault = (recording, about) => {
 export const warning = (recording, about) => {
   if (about.stddev_range === null) return null;
   const ratios = recording.map((values, i) => {
-    const [low, high] = about.stddev_range[i].map((value) => Math.max(value, 1e-38));
+    const [low, high] = about.stddev_range[i];
     const deviation = stddev(values);
-    return deviation / Math.min(Math.max(deviation, low), high);
+    const nearest = Math.min(Math.max(deviation, low), high);
+    return deviation === nearest ? 1 : deviation / Math.max(nearest, 1e-38);
   });
   for (const unit of new Set(about.units)) {
     const ratio = median(ratios.filter((_, i) => about.units[i] === unit));

@@ -35,18 +35,19 @@ def select_usable(
         people: Name of the person who made each recording.
         sessions: Session of each recording, or None.
         names: Name of each recording, used in the reasons.
-        usual: `keras_dml.quality.Usual` of the channels, to which the function adds standard
-            deviations in the result.
+        usual: `keras_dml.quality.Usual` of the channels, to which the function adds flags and
+            standard deviations in the result.
 
     Returns:
         Tuple `(people, names, usual, refused)`. `people` is a `People` in which the sessions of
         each person are numbered in order. `names` are the names of the selected recordings. `usual`
-        has standard deviations. `refused` is a dict `{name: reason}` of the rejected recordings.
+        has flags and standard deviations. `refused` is a dict `{name: reason}` of the rejected
+        recordings.
 
     Raises:
         ValueError: If no recording is usable.
     """
-    refused = {}
+    refused, usual = {}, usual.with_flags(recordings)
     rows = _fit_rows(usual, recordings, range(len(recordings)), names, refused)
     if rows:
         usual = usual.measured([recordings[i] for i in rows])
