@@ -42,6 +42,8 @@ class Contract:
         stddev_range: Smallest and largest standard deviation of each channel in the training
             recordings, shape `(channels, 2)`, in the channel's unit. None if the range is unknown
             or does not matter.
+        events: Whether the steps are events without a sampling rate, such as key presses. If True,
+            `rate_hz` must be None, and readers of files ignore times.
 
     Raises:
         TypeError: If a number of steps is not an integer.
@@ -55,6 +57,7 @@ class Contract:
     min_steps: int = 1
     max_steps: int | None = None
     stddev_range: tuple[tuple[float, float], ...] | None = None
+    events: bool = False
 
     def __post_init__(self) -> None:
         channels = _texts("channels", self.channels)
@@ -75,7 +78,13 @@ class Contract:
             if self.max_steps is None
             else whole("max_steps", self.max_steps, self.min_steps),
             "stddev_range": _ranges(self.stddev_range, len(channels)),
+            "events": bool(self.events),
         }
+        if self.events and self.rate_hz is not None:
+            raise ValueError(
+                f"Events have no rate. Received events=True and rate_hz={self.rate_hz!r}. Leave "
+                "out `rate_hz`, or leave out `events`."
+            )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -141,7 +150,8 @@ class Contract:
         zeros = steps - _end(signal)
         if zeros == steps:
             raise ValueError(f"Recording {i} is zero throughout. Leave it out.")
-        if not takes_padding and zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
+        may_end_in_zeros = takes_padding or self.events  # flags may all be 0 in an event
+        if not may_end_in_zeros and zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
             raise ValueError(
                 f"Recording {i} ends in {zeros} steps of exact zeros in all channels, which is "
                 f"padding. Cut it off: `recording[:{steps - zeros}]`. Pass recordings of different "
@@ -162,9 +172,13 @@ class Contract:
         """
         if self.stddev_range is None:
             return
-        low, high = np.maximum(self.stddev_range, np.finfo(np.float32).tiny).T
+        low, high = np.transpose(self.stddev_range)
         stddev = np.array([signal.std(axis=0, dtype=np.float64) for signal in signals])
-        ratios = stddev / np.clip(stddev, low, high)
+        nearest = np.clip(stddev, low, high)
+        # A flag may be constant in a training recording, so the smallest value may be 0.
+        ratios = np.ones_like(stddev)
+        tiny = np.finfo(np.float32).tiny
+        np.divide(stddev, np.maximum(nearest, tiny), out=ratios, where=stddev != nearest)
         for unit in dict.fromkeys(self.units):
             columns = [i for i, channel_unit in enumerate(self.units) if channel_unit == unit]
             ratio = float(np.median(np.median(ratios[:, columns], axis=1)))

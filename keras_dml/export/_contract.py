@@ -23,13 +23,14 @@ def contract(path: Path) -> dict[str, Any]:
             files.
 
     Returns:
-        Dict with `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
-        `keras_dml.layers.InputContract`. If the model card has thresholds, the dict also has
-        `distance` and `thresholds`. `distance` is the name of the distance that the file computes.
-        `thresholds` lists thresholds that apply to the file, each with its false accept rate `far`,
-        its `value` and its `rule` as text. If the thresholds of the card do not apply to the file,
-        `thresholds` is empty and `note` explains why. This is the case if the file computes another
-        distance, if its weights have 8 bits, or if it is the file of a stream with another window.
+        Dict with `channels`, `units`, `rate_hz`, `min_steps`, `max_steps`, `stddev_range` and
+        `events`, as in `keras_dml.layers.InputContract`. If the model card has thresholds, the dict
+        also has `distance` and `thresholds`. `distance` is the name of the distance that the file
+        computes. `thresholds` lists thresholds that apply to the file, each with its false accept
+        rate `far`, its `value` and its `rule` as text. If the thresholds of the card do not apply
+        to the file, `thresholds` is empty and `note` explains why. This is the case if the file
+        computes another distance, if its weights have 8 bits, or if it is the file of a stream with
+        another window.
         If `export.bundle` measured the thresholds of the file, `note` says with which recordings.
 
     Raises:

@@ -121,8 +121,10 @@ class Reader:
         if channels is None and self._contract is not None:
             channels = self._contract.channels
         is_resampled = options.pop("resample", False)
-        if is_resampled and self._contract is not None:
-            options["resample_hz"] = self._contract.rate_hz
+        if self._contract is not None:
+            if is_resampled:
+                options["resample_hz"] = self._contract.rate_hz
+            options["events"] = self._contract.events
         pieces = self._read_pieces(path, channels, **options)
         units = pieces[0].units
         if self._contract is not None:

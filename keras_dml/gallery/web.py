@@ -289,6 +289,7 @@ class _Source:
             "channels_count": count,
             "units": contract and contract.units,
             "rate_hz": contract and contract.rate_hz,
+            "events": contract is not None and contract.events,
             "min_steps": contract.min_steps if contract else 1,
             "stddev_range": contract and contract.stddev_range,
             "ignores_zeros": metadata.ignores_zeros,

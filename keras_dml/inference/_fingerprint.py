@@ -8,7 +8,8 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml.distances import Distance
 
-IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not change embeddings
+# settings that do not change embeddings
+IGNORED = {"name", "trainable", "dtype", "stddev_range", "events"}
 
 
 def fingerprint(encoder: keras.Model, distance: Distance) -> str:

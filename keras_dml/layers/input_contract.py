@@ -32,6 +32,7 @@ class InputContract(keras.layers.Layer):
             channel, shape `(channels, 2)`. `adapt` can measure these standard deviations. By
             default, magnitudes are not checked. A model that standardizes each recording does not
             need the check.
+        events: Whether the steps are events without a sampling rate, such as key presses.
 
     Raises:
         TypeError: If a number of steps is not an integer.
@@ -54,11 +55,14 @@ class InputContract(keras.layers.Layer):
         min_steps: int = 1,
         max_steps: int | None = None,
         stddev_range: ArrayLike | None = None,
+        events: bool = False,
         **kwargs: Any,
     ):
         # half precision may not resolve a signal with a large offset
         super().__init__(autocast=False, **kwargs)
-        self.contract = Contract(channels, units, rate_hz, min_steps, max_steps, stddev_range)
+        self.contract = Contract(
+            channels, units, rate_hz, min_steps, max_steps, stddev_range, events
+        )
         self.supports_masking = True
 
     def build(self, input_shape: tuple[Any, ...]) -> None:

@@ -163,7 +163,10 @@ def _input(card):
     described = card["input"]
     extent = catalog.extent_in_words(card)
     if "length" in described and described["length"][1] is None:
-        extent = f"at least {described['length'][0]} time steps at {described['rate_hz']:g} Hz"
+        extent = f"at least {described['length'][0]} events, one per row"
+        if described["rate_hz"] is not None:
+            least, rate = described["length"][0], described["rate_hz"]
+            extent = f"at least {least} time steps at {rate:g} Hz"
     pairs = list(zip(described["channels"], described["units"], strict=True))
     if len(set(described["units"])) == 1:
         unit = described["units"][0]

@@ -98,31 +98,35 @@ def info(name: str | pathlib.Path) -> str:
 
 
 def input_in_words(card: dict[str, Any]) -> str:
-    """Describes the input of a model, for example as `6 channels at 100 Hz` or `images of 28 × 28
-    pixels, 1 channel`.
+    """Describes the input of a model, for example as `6 channels at 100 Hz`, `6 channels of events`
+    or `images of 28 × 28 pixels, 1 channel`.
     """
     described = card["input"]
     channels = _figures.counted(len(described["channels"]), "channel")
     if "size" in described:
         return f"images of {extent_in_words(card)}, {channels}"
+    if described["rate_hz"] is None:
+        return f"{channels} of events"
     return f"{channels} at {described['rate_hz']:g} Hz"
 
 
 def extent_in_words(card: dict[str, Any]) -> str:
-    """Describes the size of the input, for example as `64 steps or more at 100 Hz` or `28 × 28
-    pixels`.
+    """Describes the size of the input, for example as `64 steps or more at 100 Hz`, `32 events or
+    more` or `28 × 28 pixels`.
     """
     described = card["input"]
     if "size" in described:
         return f"{' × '.join(map(str, described['size']))} pixels"
     min_steps, max_steps = described["length"]
+    rate = described["rate_hz"]
+    steps = "events" if rate is None else "steps"
     if max_steps is None:
-        steps = f"{min_steps} steps or more"
+        extent = f"{min_steps} {steps} or more"
     elif min_steps == max_steps:
-        steps = f"{min_steps} steps"
+        extent = f"{min_steps} {steps}"
     else:
-        steps = f"{min_steps} to {max_steps} steps"
-    return f"{steps} at {described['rate_hz']:g} Hz"
+        extent = f"{min_steps} to {max_steps} {steps}"
+    return extent if rate is None else f"{extent} at {rate:g} Hz"
 
 
 def known_in_words(card: dict[str, Any]) -> tuple[str, str]:

@@ -216,7 +216,11 @@ def _contract(card):
     if "size" in described or schema.problems(described, schema.RECORDINGS):
         return None
     return Contract(
-        described["channels"], described["units"], described["rate_hz"], *described["length"]
+        described["channels"],
+        described["units"],
+        described["rate_hz"],
+        *described["length"],
+        events=described["rate_hz"] is None,
     )
 
 

@@ -250,6 +250,16 @@ def test_the_scripts_read_files_as_python(run):
         np.testing.assert_allclose(np.transpose(actual), expected.values, rtol=0, atol=1e-6)
 
 
+READ_EVENTS = READ.replace("rate_hz: 50", "rate_hz: null, events: true")
+
+
+def test_the_scripts_read_events_as_python(run, tmp_path):
+    path = tmp_path / "keys.csv"
+    path.write_text("time,x (g),y (g),z\n1,0.5,0.25,True\n9,,1,False\n2,2,3,False\n")
+    expected = recordings.read(path, ["x", "y", "z"], events=True).values
+    assert np.transpose(run(READ_EVENTS, [str(path)])[0]).tolist() == expected.tolist()
+
+
 def test_the_scripts_refuse_the_same_recordings_as_python(run):
     rng = np.random.default_rng(0)
     usual = quality.Usual(("x", "y", "z"), stddev=(1, 1, 1), units=("g", "g", "1"), steps=50)
@@ -274,6 +284,14 @@ def test_the_scripts_refuse_the_same_recordings_as_python(run):
     cases.append((usual, np.clip(good, -1, 0.8)))
     noise = rng.normal(size=(8000, 1)).astype(np.float32)
     cases += [(sound, noise), (sound, np.tanh(10 * noise)), (sound, 0.01 * noise)]
+    flags = dataclasses.replace(usual, flags=("z",))
+    events = dataclasses.replace(flags, events=True)
+    keys = np.c_[good[:, :2], good[:, 2] > 0].astype(np.float32)
+    halves, repeated = keys * [1, 1, 0.5], keys.copy()
+    repeated[:90] = [0, 3, 1]
+    for each in (flags, events):
+        cases += [(each, keys), (each, keys * [1, 1, 0]), (each, halves), (each, repeated)]
+        cases += [(each, keys * [30, 30, 1]), (each, keys * [1000, 1000, 1])]
     about = {"min_steps": 8, "steps": 9000, "ignores_zeros": False, "rate_hz": 50}
     content = [
         {
@@ -283,7 +301,7 @@ def test_the_scripts_refuse_the_same_recordings_as_python(run):
         for each, recording in cases
     ]
     expected = [each.reason(recording) for each, recording in cases]
-    assert sum(reason is None for reason in expected) == 4
+    assert sum(reason is None for reason in expected) == 10
     for actual, reason in zip(run(JUDGE, content), expected, strict=True):
         kinds = [text and re.split(r":| times", text)[0] for text in (actual, reason)]
         assert kinds[0] == kinds[1], (actual, reason)

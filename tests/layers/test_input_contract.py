@@ -97,6 +97,7 @@ def test_a_model_of_other_channels_is_refused():
         ({"units": " "}, "`units` must be a list of one or more texts"),
         ({"rate_hz": 0}, "`rate_hz` must be a positive number"),
         ({"rate_hz": "100"}, "`rate_hz` must be a positive number"),
+        ({"rate_hz": 100, "events": True}, "events=True and rate_hz=100"),
         ({"min_steps": 0}, "`min_steps` must be at least 1"),
         ({"min_steps": 9, "max_steps": 8}, "`max_steps` must be at least 9"),
         ({"stddev_range": [[1, 2]]}, "`stddev_range` must hold .*smallest, largest.* each of 3"),
@@ -113,3 +114,18 @@ def test_an_impossible_contract_is_refused(given, message):
 def test_a_number_of_steps_is_an_integer(given):
     with pytest.raises(TypeError, match="must be an integer"):
         Contract(CHANNELS, "g", **given)
+
+
+def test_events_may_end_in_zeros():
+    signal = np.array([[1.0, 0]] * 8 + [[0, 0]] * 4)
+    Contract(["key", "shift"], "1", events=True).check(0, signal)
+    with pytest.raises(ValueError, match="which is padding"):
+        Contract(["key", "shift"], "1").check(0, signal)
+
+
+def test_a_constant_flag_gives_no_warning_of_magnitudes(recwarn):
+    flags = Contract(["key", "shift"], "1", stddev_range=[[0, 0.5], [0, 0.5]], events=True)
+    flags.warn_of_magnitudes([np.zeros((9, 2))])
+    assert not recwarn
+    with pytest.warns(UserWarning, match="key, shift"):
+        flags.warn_of_magnitudes([np.arange(18.0).reshape(9, 2)])

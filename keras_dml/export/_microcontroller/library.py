@@ -369,9 +369,10 @@ def _write_readme(folder, header, contract, result):
 
 
 def _described(contract):
-    """Describes the channels and the sampling rate of a recording in words."""
+    """Describes the channels of a recording and its sampling rate in words."""
     if contract is None:
         return "the model has no input contract"
-    rate = "any rate" if contract.rate_hz is None else f"{contract.rate_hz:g} Hz"
+    rate = "one step per event" if contract.events else "any rate"
+    rate = rate if contract.rate_hz is None else f"{contract.rate_hz:g} Hz"
     channels = zip(contract.channels, contract.units, strict=True)
     return f"{', '.join(f'{name} ({unit})' for name, unit in channels)}, {rate}"

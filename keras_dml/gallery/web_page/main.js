@@ -259,7 +259,7 @@ const offer = () => {
   by("files").accept = about.is_sound ? ".wav" : ".csv,.tsv,.txt";
   const least = about.rate_hz
     ? `at least ${rounded(about.min_steps / about.rate_hz)} s at ${about.rate_hz} Hz`
-    : `at least ${about.min_steps} steps`;
+    : `at least ${about.min_steps} ${about.events ? "events" : "steps"}`;
   const channels = about.is_sound
     ? "sound"
     : about.channels.map((name, i) => (about.units ? `${name} (${about.units[i]})` : name));
@@ -344,10 +344,11 @@ const readChosen = async (files) => {
 };
 
 const describeChosen = (entry, row) => {
-  const { rate_hz: rate } = model.about;
+  const { rate_hz: rate, events } = model.about;
   if (entry.recording) {
     const steps = entry.recording[0].length;
-    element("span", rate ? `${rounded(steps / rate)} s` : `${steps} steps`, row, "count");
+    const count = `${steps} ${events ? "events" : "steps"}`;
+    element("span", rate ? `${rounded(steps / rate)} s` : count, row, "count");
   }
   if (!entry.problem) return;
   element("span", capitalized(entry.problem.slice(entry.name.length + 2)), row, "wide problem");

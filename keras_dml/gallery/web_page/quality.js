@@ -38,7 +38,8 @@ const contractReason = (recording, about) => {
   while (end > 0 && recording.every((values) => values[end - 1] === 0)) end -= 1;
   if (!end) return "it is zero throughout";
   const zeros = steps - end;
-  if (!about.ignores_zeros && zeros >= Math.max(PADDING.least, PADDING.fraction * steps)) {
+  const mayEndInZeros = about.ignores_zeros || about.events;
+  if (!mayEndInZeros && zeros >= Math.max(PADDING.least, PADDING.fraction * steps)) {
     return `it ends in ${zeros} steps of zeros, which are padding`;
   }
   return null;

@@ -63,7 +63,10 @@ const split = (line, delimiter) => {
 };
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const BOOLEANS = new Map([["true", 1], ["false", 0]]); // prettier-ignore
 const numberOf = (text, hasCommas) => {
+  const value = BOOLEANS.get(text.toLowerCase());
+  if (value !== undefined) return value;
   const usual = hasCommas ? text.replace(",", ".") : text;
   return NUMBER.test(usual) ? Number(usual) : NaN;
 };
@@ -173,6 +176,14 @@ export const convert = (signal, about) => {
   return { recording: channels.map((values) => Float32Array.from(values)), notes };
 };
 
+/** Leaves out events that lack a value. */
+const completeEvents = (channels) => {
+  const isComplete = (_, row) => channels.every((values) => Number.isFinite(values[row]));
+  const complete = channels.map((values) => values.filter(isComplete));
+  if (!complete[0].length) throw new Refused("no event has a value in all channels");
+  return complete;
+};
+
 const readTable = (text, about, options) => {
   const { names, column, width, count } = table(text);
   if (!count) throw new Refused("it has no rows of numbers");
@@ -187,8 +198,9 @@ const readTable = (text, about, options) => {
     indices = wanted.map((name) => indexOf(names, name));
     const { time: named } = about.reading;
     time = named ? indexOf(names, named) : findTime(names, indices);
+    if (about.events) time = null;
   }
-  const channels = indices.map(column);
+  const channels = about.events ? completeEvents(indices.map(column)) : indices.map(column);
   channels.forEach((values, i) => {
     const row = values.findIndex((value) => !Number.isFinite(value));
     if (row >= 0) throw new Refused(`row ${row + 1} of channel ${wanted[i]} is not a number`);
@@ -198,7 +210,7 @@ const readTable = (text, about, options) => {
     channels,
     units: indices.map((i) => names && splitUnit(names[i])[1]),
     seconds: time === null || count < 2 ? null : secondsOf(column(time), names[time], unit),
-    rate: options.rate ?? about.reading.rate_hz ?? null,
+    rate: about.events ? null : (options.rate ?? about.reading.rate_hz ?? null),
   };
 };
 
