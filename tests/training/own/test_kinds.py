@@ -68,7 +68,10 @@ def test_closed_forms_separate_people(kind):
 def test_gravity_adds_methods_in_its_frame():
     made, _ = of_kind(task.SEQUENCES)
     names = [method.name for method in kinds.methods(dataclasses.replace(made, has_gravity=True))]
-    assert names == ["log_euclidean", "lda", "gravity_log_euclidean", "gravity_lda", "qp_wl"]
+    assert names == [
+        *("quantiles", "quantile_lda", "log_euclidean", "lda"),
+        *("gravity_log_euclidean", "gravity_lda", "qp_wl"),
+    ]
     assert kinds.untrained(kinds.methods(made)).name == "log_euclidean"
 
 
