@@ -23,6 +23,7 @@ class Kind(enum.StrEnum):
 
 
 NAMES = _options.READING_NAMES | {  # how this command spells arguments in messages
+    "events": "--events",
     "kind": "--kind",
     "minutes": "--minutes",
     "replace=True": "--replace",
@@ -77,13 +78,21 @@ def run(
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
+    events: Annotated[
+        bool,
+        typer.Option(
+            "--events",
+            help="The rows are events without a rate, such as key presses. Times are not read, so "
+            "write the time between events as a column. Columns may be 0 and 1.",
+        ),
+    ] = False,
     window: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS",
-            help="Length of the windows that are compared.",
-            show_default="10 for motion, 2 for covariances, 4 for sound, but at most the length "
-            "of a recording",
+            metavar="LENGTH",
+            help="Length of the windows that are compared, in seconds, or in events with --events.",
+            show_default="10 for motion, 2 for covariances, 4 for sound, 50 for events, but at "
+            "most the length of a recording",
         ),
     ] = None,
     channels: Annotated[
@@ -172,6 +181,7 @@ def run(
             time=time,
             time_unit=None if time_unit is None else time_unit.value,
             max_gap=max_gap,
+            events=events,
             units=_units(units),
             out=out,
             window=window,

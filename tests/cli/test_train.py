@@ -145,6 +145,16 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
     assert "set --channels" in " ".join(printed.split())
 
 
+def test_a_rate_of_events_is_refused(command, walks, tmp_path):
+    words = ("train", walks, "--out", tmp_path / "typing", "--events", "--rate-hz", "50")
+    code, printed, error = command(*words)
+    assert (code, printed) == (
+        2,
+        "",
+    ) and "--rate-hz is 50.0, but the rows are read as events" in error
+    assert not (tmp_path / "typing").exists()
+
+
 def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng):
     """Most audio files have a rate of 44,100 Hz."""
     for name in ("ann", "bob"):

@@ -91,7 +91,7 @@ def train(
     sessions: Sequence[Any] | None = None,
     *,
     channels: str | Sequence[str],
-    rate_hz: float,
+    rate_hz: float | None,
     out: Path,
     units: str | Sequence[str] = "as recorded",
     window: float | None = None,
@@ -126,16 +126,18 @@ def train(
         sessions: Session of each recording, as a value that increases with time, such as the date.
             If the sessions are unknown, use None.
         channels: Names of the channels, in order.
-        rate_hz: Number of steps per second.
+        rate_hz: Number of steps per second. Use None for events, such as key presses. Events have
+            no rate and must be in order. Write the time between events as a channel.
         out: Folder of the model, which is new or empty. The name of the folder becomes the name of
             the model.
         units: Unit of each channel, or one text for all channels.
-        window: Length of the windows that are compared, in seconds. Default: 10 s for
-            `"sequences"`, 2 s for `"covariances"` and 4 s for `"sound"`. If 95 % of the recordings
-            reach only a shorter length, the default is this shorter length.
-        kind: Kind of the recordings: `"sequences"` for motion, `"covariances"` for many channels
-            such as EEG, or `"sound"` for audio with one channel. Default: inferred from the number
-            of channels and the rate.
+        window: Length of the windows that are compared, in seconds, or number of events per
+            window. Default: 10 s for `"sequences"`, 2 s for `"covariances"`, 4 s for `"sound"` and
+            50 events. If 95 % of the recordings reach only a shorter length, the default is this
+            shorter length.
+        kind: Kind of the recordings: `"sequences"` for motion or events, `"covariances"` for many
+            channels such as EEG, or `"sound"` for audio with one channel. Default: inferred from
+            the number of channels and the rate.
         minutes: Approximate time for the whole training. Closed-form methods are always fitted.
             Networks take as many steps as the time allows. If the machine becomes slower, networks
             take fewer steps or are left out, and the card reports this. If the machine becomes up
@@ -169,7 +171,9 @@ def train(
     """
     start = time.monotonic()
     check_positive("minutes", minutes)
-    check_positive("rate_hz", rate_hz)
+    are_events = rate_hz is None
+    if not are_events:
+        check_positive("rate_hz", rate_hz)
     seed = whole("seed", seed, 0)
     steps = None if steps is None else whole("steps", steps, 0)
     folder = folders.check_out(out, replace=replace, resume=resume)
@@ -181,7 +185,7 @@ def train(
         people,
         sessions,
         names,
-        quality.Usual(channels, kind == tasks.SOUND, units=units),
+        quality.Usual(channels, kind == tasks.SOUND, units=units, events=are_events),
     )
     length = tasks.resolve_window(window, kind, rate_hz, [len(signal) for signal in usable.signals])
     usable, short = checks.select_long(usable, length, usable_names)
@@ -207,8 +211,9 @@ def train(
     file_of = dict(zip(names, files, strict=True))
     usable_files = [file_of[name] for name in usable_names if name not in short]
     usable, repeats = tasks.split_sides(usable, usable_files)
-    gravity = tasks.has_gravity(usable.signals)
-    task = tasks.Task(channels, units, float(rate_hz), kind, length, gravity, repeats, seed)
+    gravity = not are_events and tasks.has_gravity(usable.signals)
+    rate_hz = None if are_events else float(rate_hz)
+    task = tasks.Task(channels, units, rate_hz, kind, length, gravity, repeats, seed)
     methods = kinds.methods(task)
     folder.mkdir(parents=True, exist_ok=True)
     method_names = [method.name for method in methods]
@@ -321,7 +326,12 @@ def _publish(folder, trained, usual, steps, start):
     """Publishes the model with its input contract, quality gate, card and page."""
     task, windows = trained.task, trained.task.to_fit(trained.people).signals
     contract = layers.InputContract(
-        task.channels, task.units, task.rate_hz, min_steps=task.window, name="input_contract"
+        task.channels,
+        task.units,
+        task.rate_hz,
+        min_steps=task.window,
+        events=task.rate_hz is None,
+        name="input_contract",
     )
     if not usual.is_sound:
         contract.adapt(windows)
@@ -353,7 +363,7 @@ def _command(task, steps):
     arguments = {
         "channels": list(task.channels),
         "rate_hz": task.rate_hz,
-        "window": task.seconds,
+        "window": task.length,
         "kind": task.kind,
         "steps": steps or 0,
         "seed": task.seed,

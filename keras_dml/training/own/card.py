@@ -278,11 +278,11 @@ def _trials(task):
     by_session = task.repeats == "sessions"
     probes = "a person's last session" if by_session else "the later half of a person's recordings"
     return (
-        f"each window of {task.seconds:.3g} s of {probes} is compared with the earlier recordings "
-        "of each person in the same group. The model of a group was not trained on people of the "
-        "group. The distances of a group are divided by the median distance that its model "
-        "computes between two training people, and log likelihood ratios are not changed. Then "
-        "the trials of all groups are pooled"
+        f"each window of {task.length_in_words} of {probes} is compared with the earlier "
+        "recordings of each person in the same group. The model of a group was not trained on "
+        "people of the group. The distances of a group are divided by the median distance that "
+        "its model computes between two training people, and log likelihood ratios are not "
+        "changed. Then the trials of all groups are pooled"
     )
 
 
@@ -345,7 +345,7 @@ def _limits(task, evaluations):
             "person/session/recording."
         )
     limits.append(
-        f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings "
+        f"Figures and thresholds apply to windows of {task.length_in_words}. Cut longer recordings "
         "into windows, or calibrate on recordings that are as long as the recordings that you "
         "compare."
     )

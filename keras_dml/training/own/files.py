@@ -32,7 +32,7 @@ class Files(NamedTuple):
         files: Path of each recording in the folder.
         channels: Names of the channels.
         units: Unit of each channel.
-        rate_hz: Number of steps per second.
+        rate_hz: Number of steps per second. None if the rows are events.
         refused: Dict `{path: reason}` of the files that were left out.
         notes: Dict `{sentence: number of files}` with the assumptions about files.
         resampled_hz: Rate to which the recordings were resampled. If recordings were not resampled,
@@ -46,7 +46,7 @@ class Files(NamedTuple):
     files: list[Any]
     channels: tuple[Any, ...]
     units: tuple[Any, ...]
-    rate_hz: float
+    rate_hz: float | None
     refused: dict[str, str]
     notes: dict[str, int]
     resampled_hz: float | None = None
@@ -70,6 +70,7 @@ def train_folder(
     time: str | None = None,
     time_unit: str | None = None,
     max_gap: float | None = None,
+    events: bool = False,
     units: str | Sequence[str] | None = None,
     **options: Any,
 ) -> Trained:
@@ -92,6 +93,9 @@ def train_folder(
         time: Column that holds the times, see `keras_dml.recordings.read`.
         time_unit: Unit of the times: "s", "ms", "us" or "ns".
         max_gap: Longest gap in seconds that is interpolated. Default: 5 steps.
+        events: Whether the rows are events without a rate, such as key presses. All arguments about
+            rates, times and gaps must then be None, see `keras_dml.recordings.read`. `window`
+            counts events. A column of 0 and 1 is a channel unless it is constant in all files.
         units: Unit of each channel, or one text for all channels. Default: read from the files.
         **options: Further arguments of `train`, such as `out`.
 
@@ -116,6 +120,7 @@ def train_folder(
         time=time,
         time_unit=time_unit,
         max_gap=max_gap,
+        events=events,
     )
     counts = len(listing.recordings), len(listing.people)
     check_remaining(len(set(files.files)), len(set(files.people)), *counts, files.refused)
@@ -145,6 +150,8 @@ def read(
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
     resample_hz: float | None = None,
+    *,
+    events: bool = False,
     **times: Any,
 ) -> Files:
     """Reads the recordings of a folder, and leaves out files with unusual channels, units or rates.
@@ -154,6 +161,7 @@ def read(
         channels: See `train_folder`.
         rate_hz: See `train_folder`.
         resample_hz: See `train_folder`.
+        events: See `train_folder`.
         **times: `time`, `time_unit` and `max_gap`, see `train_folder`.
 
     Raises:
@@ -168,10 +176,12 @@ def read(
     notes = collections.Counter()
 
     def read_pieces(entry, channels):
-        return recordings.read_pieces(entry.path, channels, rate_hz, resample_hz, **times)
+        return recordings.read_pieces(
+            entry.path, channels, rate_hz, resample_hz, events=events, **times
+        )
 
     files, failed, refused, uneven = _read_files(listing, root, channels, read_pieces)
-    if resample_hz is None:
+    if resample_hz is None and not events:
         resample_hz = _rate_to_resample(files, uneven)
         if resample_hz is not None:
             files, failed, refused, _ = _read_files(listing, root, channels, read_pieces)
@@ -187,13 +197,13 @@ def read(
     for path in listing.skipped:
         refused[_name(path, root)] = "the file is not a recording of a person"
     if channels is None and files:
-        files = _unify_channels(files, failed, read_pieces, refused, notes)
+        files = _unify_channels(files, failed, read_pieces, refused, notes, events)
     files = _select_usual(
         files, refused, lambda piece: piece.channels, "channels", Message("set {channels}")
     )
     files = _convert_units(files)
     files = _select_usual(files, refused, lambda piece: piece.units, "units", "convert the values")
-    files, rate = _select_usual_rate(files, refused)
+    files, rate = (files, None) if events else _select_usual_rate(files, refused)
     if not files:
         raise ValueError(
             Message(
@@ -275,13 +285,14 @@ def _convert_units(files):
     ]
 
 
-def _unify_channels(files, failed, read_pieces, refused, notes):
+def _unify_channels(files, failed, read_pieces, refused, notes, events):
     """Selects the columns that are channels in most files.
 
     A column is selected if it is a channel in more than half of the files that contain the column.
     In a short file, a channel may increase or stay constant by chance, and then looks like a clock
-    or a constant column. Therefore the majority of the files decides. Files whose channels differ
-    from the selected columns are read again.
+    or a constant column. Therefore the majority of the files decides. A column of events that holds
+    only 0 and 1 is selected if it is a channel in any file, because some events are rare. Files
+    whose channels differ from the selected columns are read again.
     """
     channel_in, left_out = collections.Counter(), collections.Counter()
     for file in files:
@@ -289,7 +300,11 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
         left_out.update(set(file.pieces[0].left_out))
     orders = collections.Counter(file.pieces[0].channels for file in files).most_common()
     names = dict.fromkeys(name for order, _ in orders for name in order)
-    names = [name for name in names if channel_in[name] > left_out[name]]
+    names = [
+        name
+        for name in names
+        if channel_in[name] > left_out[name] or (events and _is_flag(files, name))
+    ]
     for name in names:
         if left_out[name]:
             notes[
@@ -320,6 +335,14 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
         except ValueError as error:
             refused[file.name] = _reason(error, file.entry)
     return sorted(agreeing, key=lambda file: file.number)
+
+
+def _is_flag(files, name):
+    """Returns whether a column holds only 0 and 1 in all files in which it is a channel."""
+    pieces = [file.pieces[0] for file in files if name in file.pieces[0].channels]
+    return all(
+        np.isin(piece.values[:, piece.channels.index(name)], (0, 1)).all() for piece in pieces
+    )
 
 
 def _reason(error, entry):
@@ -361,7 +384,8 @@ def _select_usual_rate(files, refused):
         raise ValueError(
             Message(
                 "No file states its rate, for example {path}. Set {rate_hz} to the steps per "
-                "second, or {time} to the column of times.",
+                "second, or {time} to the column of times. If the rows are events without a rate, "
+                "set {events}.",
                 path=files[0].pieces[0].path,
             )
         )

@@ -17,6 +17,7 @@ SEQUENCES, COVARIANCES, SOUND = KINDS = ("sequences", "covariances", "sound")
 # The equal error rate of closed-form methods on telephone speech is 8.6 % with windows of 2 s, and
 # 3.8 % with windows of 4 s.
 WINDOW_SECONDS = {SEQUENCES: 10.0, COVARIANCES: 2.0, SOUND: 4.0}
+WINDOW_EVENTS = 50  # a sentence of keystrokes has 47 in the median
 TOO_SHORT = 0.05  # largest fraction of recordings that may be shorter than the default window
 MIN_WINDOW = 8  # steps
 MANY_CHANNELS = 8  # with so many channels, covariances separate people better than single channels
@@ -36,7 +37,7 @@ class Task:
     Attributes:
         channels: Names of the channels, in order.
         units: Unit of each channel.
-        rate_hz: Number of steps per second.
+        rate_hz: Number of steps per second. None if the steps are events.
         kind: One of `KINDS`.
         window: Number of steps per window.
         has_gravity: Whether the channels are x, y and z of an accelerometer that measures gravity.
@@ -47,7 +48,7 @@ class Task:
 
     channels: tuple[str, ...]
     units: tuple[str, ...]
-    rate_hz: float
+    rate_hz: float | None
     kind: str
     window: int
     has_gravity: bool = False
@@ -55,9 +56,14 @@ class Task:
     seed: int = 0
 
     @property
-    def seconds(self) -> float:
-        """Duration of a window in seconds."""
-        return self.window / self.rate_hz
+    def length(self) -> float:
+        """Length of a window in seconds, or the number of events in a window."""
+        return self.window if self.rate_hz is None else self.window / self.rate_hz
+
+    @property
+    def length_in_words(self) -> str:
+        """Length of a window, such as `10 s` or `32 events`."""
+        return f"{self.window} events" if self.rate_hz is None else f"{self.length:.3g} s"
 
     def to_fit(self, people: People, tempos: Sequence[float] = (1,)) -> People:
         """Returns windows for fitting a closed-form method. Neighboring windows overlap by half.
@@ -99,12 +105,13 @@ def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
     return people.take(sorted(selected))
 
 
-def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
+def resolve_kind(kind: str | None, channels: int, rate_hz: float | None) -> str:
     """Returns the kind of recordings. If `kind` is None, the number of channels and the rate
-    determine the kind.
+    determine the kind. Events, which have no rate, are sequences.
 
     Raises:
-        ValueError: If `kind` is unknown, or if audio has several channels.
+        ValueError: If `kind` is unknown, if audio has several channels, or if events are not
+            sequences.
     """
     if kind not in (*KINDS, None):
         raise ValueError(
@@ -114,6 +121,17 @@ def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
                 kinds=KINDS,
             )
         )
+    if rate_hz is None:
+        if kind not in (SEQUENCES, None):
+            raise ValueError(
+                Message(
+                    "{kind} is {value!r}, but events without a rate must be {expected!r}. Leave "
+                    "out {kind}.",
+                    value=kind,
+                    expected=SEQUENCES,
+                )
+            )
+        return SEQUENCES
     is_stereo = kind is None and channels == STEREO and rate_hz >= SOUND_HZ
     if is_stereo or (kind == SOUND and channels != 1):
         raise ValueError(
@@ -132,37 +150,49 @@ def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
     return COVARIANCES if channels >= MANY_CHANNELS else SEQUENCES
 
 
-def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Sequence[int]) -> int:
+def resolve_window(
+    window: float | None, kind: str, rate_hz: float | None, lengths: Sequence[int]
+) -> int:
     """Returns the number of steps per window.
 
     Args:
-        window: Duration in seconds. Default: the duration that `WINDOW_SECONDS` gives for the kind,
-            or the length that nearly all recordings reach, whichever is shorter.
+        window: Duration in seconds, or number of events. Default: the duration that
+            `WINDOW_SECONDS` gives for the kind, or `WINDOW_EVENTS`. If nearly all recordings reach
+            only a shorter length, the default is this shorter length.
         kind: One of `KINDS`.
-        rate_hz: Number of steps per second.
+        rate_hz: Number of steps per second. None if the steps are events.
         lengths: Number of steps of each recording.
 
     Raises:
-        ValueError: If `window` is not a positive number, or if the window has fewer than 8 steps.
+        ValueError: If `window` is not a positive number or not a whole number of events, or if the
+            window has fewer than 8 steps.
     """
     if window is None:
         usual = int(sorted(lengths)[int(len(lengths) * TOO_SHORT)])
-        steps = min(usual, round(WINDOW_SECONDS[kind] * rate_hz))
-    elif isinstance(window, numbers.Real) and 0 < window < math.inf:
-        steps = round(window * rate_hz)
+        longest = WINDOW_EVENTS if rate_hz is None else round(WINDOW_SECONDS[kind] * rate_hz)
+        steps = min(usual, longest)
     else:
-        raise ValueError(
-            Message(
-                "{window} is {value!r}, but it must be a positive number of seconds.", value=window
+        is_valid = isinstance(window, numbers.Real) and 0 < window < math.inf
+        if not is_valid or (rate_hz is None and window != int(window)):
+            raise ValueError(
+                Message(
+                    "{window} is {value!r}, but it must be {expected}.",
+                    value=window,
+                    expected="a positive number of seconds"
+                    if rate_hz is not None
+                    else "a positive whole number of events",
+                )
             )
-        )
+        steps = round(window * (rate_hz or 1))
     if steps < MIN_WINDOW:
+        unit = "events" if rate_hz is None else "steps"
         raise ValueError(
             Message(
-                "The window has {steps} steps at {rate:g} Hz, but at least {least} steps are "
-                "needed to recognize people. Give a longer {window}, or longer recordings.",
+                "The window has {steps} {unit}{rate}, but at least {least} {unit} are needed to "
+                "recognize people. Give a longer {window}, or longer recordings.",
                 steps=steps,
-                rate=rate_hz,
+                unit=unit,
+                rate="" if rate_hz is None else f" at {rate_hz:g} Hz",
                 least=MIN_WINDOW,
             )
         )

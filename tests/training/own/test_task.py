@@ -33,6 +33,24 @@ def test_the_window_depends_on_the_kind_and_the_recordings():
     assert task.resolve_window(4, task.SEQUENCES, 50, [300]) == 200
 
 
+def test_windows_of_events_count_events():
+    assert task.resolve_window(None, task.SEQUENCES, None, [1800] * 20) == task.WINDOW_EVENTS
+    assert task.resolve_window(None, task.SEQUENCES, None, [40] * 19 + [9]) == 40
+    assert task.resolve_window(32, task.SEQUENCES, None, [40]) == 32
+    for window in (32.5, 0, float("nan")):
+        with pytest.raises(ValueError, match="`window` is .* whole number of events"):
+            task.resolve_window(window, task.SEQUENCES, None, [40])
+    with pytest.raises(ValueError, match="has 7 events"):
+        task.resolve_window(7, task.SEQUENCES, None, [40])
+
+
+def test_events_are_sequences():
+    assert task.resolve_kind(None, 20, None) == task.SEQUENCES
+    for kind in (task.COVARIANCES, task.SOUND):
+        with pytest.raises(ValueError, match=f"`kind` is '{kind}'"):
+            task.resolve_kind(kind, 1, None)
+
+
 def test_gravity_is_detected_by_the_mean_of_each_recording(rng):
     noise = [rng.normal(size=(90, 3)) for _ in range(12)]
     directions = [one / np.linalg.norm(one) for one in rng.normal(size=(12, 3))]
