@@ -1,4 +1,4 @@
-"""Baselines that compute the distances between all recordings without a trained network."""
+"""Baselines that compare recordings without a trained network."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -6,6 +6,10 @@ from scipy.spatial.distance import cdist
 from keras_dml import inference
 from keras_dml._backend import keras
 from keras_dml.layers import Covariance, ReEig
+
+LEVELS = np.linspace(0, 1, 18)  # as many levels as a new `keras_dml.layers.QuantileLayer` has
+NORMAL_IQR = 1.349  # interquartile range of a normal distribution, in standard deviations
+QUANTILES = "Wasserstein distance between the quantiles of each channel, nothing trained"
 
 
 def log_euclidean(model, signals, floor=None):
@@ -29,6 +33,49 @@ def log_euclidean(model, signals, floor=None):
     values, vectors = np.linalg.eigh(matrices.astype(np.float64))
     logs = np.einsum("nij,nj,nkj->nik", vectors, np.log(np.maximum(values, floor)), vectors)
     return euclidean(logs.reshape(len(logs), -1))
+
+
+def quantile_features(known):
+    """Returns a function that computes features of recordings. The L1 distance between two features
+    is the Wasserstein distance between the quantile functions, summed over the channels
+    (Abdelwahab2019, Eq. 9).
+
+    The channels are normalized by their median and interquartile range, and bounded by the
+    hyperbolic tangent, as in the method `quantiles` of `keras_dml.training.train`.
+
+    Args:
+        known: Recordings that determine how the channels are normalized.
+
+    Returns:
+        Function that takes a list of arrays `(time, channels)` and returns an array `(recordings,
+        features)`.
+    """
+    steps = np.concatenate(known)
+    low, middle, high = np.quantile(steps, (0.25, 0.5, 0.75), axis=0)
+    scale = np.where(high > low, (high - low) / NORMAL_IQR, steps.std(axis=0))
+    weights = np.full(len(LEVELS), LEVELS[1])  # of the trapezoid rule
+    weights[[0, -1]] /= 2
+
+    def features(signals):
+        bounded = [np.tanh((signal - middle) / scale) for signal in signals]
+        return np.stack([(np.quantile(x, LEVELS, axis=0).T * weights).ravel() for x in bounded])
+
+    return features
+
+
+def quantile_distances(known, signals):
+    """Computes the Wasserstein distance between the quantile functions of each pair of recordings,
+    see `quantile_features`.
+
+    Args:
+        known: Recordings that determine how the channels are normalized.
+        signals: List of arrays `(time, channels)`.
+
+    Returns:
+        Shape `(recordings, recordings)`.
+    """
+    features = quantile_features(known)(signals)
+    return cdist(features, features, "cityblock")
 
 
 def moments(signals):

@@ -10,7 +10,7 @@ from keras_dml import layers
 from keras_dml._backend import keras
 from keras_dml.training import People, measure, pooled, trials
 from keras_dml.training.golden import synthetic_recordings
-from zoo import people
+from zoo import baselines, people
 from zoo.evidence import Evidence
 
 WINDOW = 512  # 5.12 s
@@ -111,10 +111,9 @@ def evidence(trained, others):
     """
     test = walks("test").windows(WINDOW)
     claims = trials.from_model(trained.whole, test)
-    baselines = functools.partial(_baselines, others, test.signals)
     return Evidence(
         measure.Measurement([], claims),
-        baselines,
+        functools.partial(_baselines, others, test.signals),
         {"people recorded by the same kind of sensor": sensors()},
     )
 
@@ -126,7 +125,8 @@ def _baselines(others, signals):
     methods = {"log-Euclidean": (what, pooled.NO_NETWORK, nothing)}
     for name, (what, kind, model) in others.items():
         methods[name] = (what, kind, measure.pairwise_distances(model(), signals))
-    return methods
+    quantiles = baselines.quantile_distances(walkers.signals, signals)
+    return {**methods, "quantiles": (baselines.QUANTILES, pooled.NO_NETWORK, quantiles)}
 
 
 def known_recordings():

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from keras_dml._backend import keras
 from keras_dml.layers import ChannelNormalization, Covariance, LogEig, TangentVector
 from keras_dml.training import discriminants, fronts, measure
-from zoo import phone
+from zoo import baselines, phone
 
 # In an exploration on five folds, the pooled EER was 6.1 % with 16 discriminants that were fitted
 # at one tempo. If the discriminants were fitted at five tempos, the pooled EER was 5.9 % with 16,
@@ -92,6 +92,22 @@ def spectra(walkers=None):
     return lambda probes, enrolled: cdist(logs(probes), logs(enrolled), "cosine")
 
 
+def quantiles(walkers):
+    """Returns a function that computes the Wasserstein distances between quantile functions of the
+    channels in the frame of gravity, see `zoo.baselines.quantile_features`.
+
+    Args:
+        walkers: People whose walks determine how the channels are normalized.
+    """
+    frame = phone.front("both")
+    features = baselines.quantile_features(fronts.outputs(frame, walkers.signals))
+
+    def framed(windows):
+        return features(fronts.outputs(frame, windows))
+
+    return lambda probes, enrolled: cdist(framed(probes), framed(enrolled), "cityblock")
+
+
 CLOSED_FORMS = {
     "linear discriminants": (
         "linear discriminants of lagged correlations in the frame of gravity, fitted to the same "
@@ -103,6 +119,7 @@ CLOSED_FORMS = {
         "cosine of log power spectra of vertical and horizontal magnitude, nothing trained",
         spectra,
     ),
+    "quantiles": (f"{baselines.QUANTILES}, in the frame of gravity", quantiles),
 }
 
 

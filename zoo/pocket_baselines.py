@@ -58,10 +58,10 @@ def log_euclidean(walkers):
 
 def quantiles(walkers):
     """Returns a function that computes the mean absolute differences between quantiles, see
-    `watch_baselines.quantiles`.
+    `watch_baselines.quantile_differences`.
     """
     channels = People(framed(walkers.signals), walkers.subjects, walkers.sessions)
-    between = watch_baselines.quantiles(channels)
+    between = watch_baselines.quantile_differences(channels)
     return lambda signals: between(framed(signals))
 
 

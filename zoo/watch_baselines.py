@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from keras_dml._backend import keras
 from keras_dml.layers import ChannelNormalization, Covariance, LogEig, TangentVector
 from keras_dml.training import discriminants, measure
-from zoo import phone, phone_baselines, watch
+from zoo import baselines, phone, phone_baselines, watch
 
 SEGMENT = 64  # steps of a spectrum: 1.3 s; with 128 the EER is 17 %
 NOISE = 1e-2  # (m/s2)^2/Hz, below which a spectrum says nothing; without it the EER is 34 %
@@ -47,7 +47,7 @@ def log_euclidean(walkers):
     return functools.partial(measure.pairwise_distances, model)
 
 
-def quantiles(walkers):
+def quantile_differences(walkers):
     """Returns a function that computes the mean absolute differences between quantiles of x, y and
     z.
 
@@ -80,6 +80,16 @@ def correlations(walkers):
         return cdist(features, features)
 
     return between
+
+
+def quantiles(walkers):
+    """Returns a function that computes the Wasserstein distances between quantile functions of x, y
+    and z, see `zoo.baselines.quantile_features`.
+
+    Args:
+        walkers: People whose walks determine how the channels are normalized.
+    """
+    return functools.partial(baselines.quantile_distances, walkers.signals)
 
 
 def phone_discriminants(_):

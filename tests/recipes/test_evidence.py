@@ -9,6 +9,7 @@ import pytest
 import typer
 from scipy.linalg import logm
 from scipy.spatial.distance import cdist
+from scipy.stats import wasserstein_distance
 from typer.testing import CliRunner
 
 from keras_dml import inference, models
@@ -189,6 +190,16 @@ def test_the_log_euclidean_distance_is_that_of_the_covariances_that_a_network_be
     logs = [logm(one) for one in inference.embed(covariance, signals).astype(float)]
     expected = [[np.linalg.norm(a - b) for b in logs] for a in logs]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_quantile_baseline_is_the_wasserstein_distance_of_scipy(rng):
+    signals = [rng.gamma(shape, 1, (400, 2)) for shape in (2, 3, 5)]
+    low, middle, high = np.quantile(np.concatenate(signals), (0.25, 0.5, 0.75), axis=0)
+    bounded = np.tanh((np.stack(signals) - middle) / (high - low) * 1.349)
+    expected = [[sum(map(wasserstein_distance, x.T, y.T)) for y in bounded] for x in bounded]
+    actual = baselines.quantile_distances(signals, signals)
+    # The quantile functions are linear between 18 levels, and SciPy compares step functions.
+    np.testing.assert_allclose(actual, expected, rtol=0.05, atol=0.01)
 
 
 def test_images_are_shrunk_by_means_over_blocks():

@@ -10,4 +10,6 @@ def evidence(trained):
     are methods that need no fitting.
     """
     methods = [phone_baselines.cosine_distances(model) for model in trained.folds]
-    return phone_evidence.evidence(trained.whole, methods, ("log-Euclidean", "spectra"))
+    return phone_evidence.evidence(
+        trained.whole, methods, ("log-Euclidean", "spectra", "quantiles")
+    )

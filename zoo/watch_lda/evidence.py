@@ -3,7 +3,7 @@
 import functools
 
 from keras_dml.training import measure, pooled
-from zoo import watch, watch_baselines
+from zoo import baselines, watch, watch_baselines
 from zoo.evidence import Evidence, unit_of
 
 
@@ -47,6 +47,7 @@ OTHERS = {
         pooled.INSTEAD,
         watch_baselines.phone_discriminants,
     ),
+    "quantiles": (baselines.QUANTILES, pooled.NO_NETWORK, watch_baselines.quantiles),
 }
 
 
