@@ -36,6 +36,8 @@ class Gallery:
             self._distance_name, self._scoring = str(arrays["distance"]), str(arrays["scoring"])
             self._least_steps, self._most_steps = arrays["steps"]
             self.people, self.threshold = arrays["people"].tolist(), float(arrays["threshold"])
+            # Folders that an earlier version exported have no margin.
+            self.margin = float(arrays["margin"]) if "margin" in arrays else 0.0
 
     def scores(self, *recordings: np.ndarray) -> dict[str, float]:
         """Computes the score of recordings for each person.
@@ -82,16 +84,18 @@ class Gallery:
         None for a stranger.
 
         Raises:
-            ValueError: If two people have equal scores.
+            ValueError: If the scores of two people differ by at most the margin of the gallery.
         """
         scores = self.scores(*recordings)
         least = min(scores.values())
         if not least <= self.threshold:
             return None
-        nearest = [name for name, score in scores.items() if score <= least + TIE * abs(least)]
+        last = least + max(self.margin, TIE * abs(least))
+        nearest = [name for name, score in scores.items() if score <= last]
         if len(nearest) > 1:
             raise ValueError(
-                f"The people {' and '.join(nearest)} are equally near, so nobody is identified."
+                f"The people {' and '.join(nearest)} are about equally near, so nobody is "
+                "identified."
             )
         return nearest[0]
 

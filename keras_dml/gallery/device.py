@@ -81,7 +81,7 @@ def export_tflite(
     - `gallery.npz`: arrays. `templates` (n, ...) contains the stored embeddings, and `owner` (n,)
       contains the index of each template's person. `enrolled` (n,) is True for enrolled templates
       and False for templates that `reject` stored. `people` contains the names. The other arrays
-      include `threshold` and `distance`.
+      include `threshold`, `margin` and `distance`.
     - `decide.py`: a script that verifies and identifies people. The script needs NumPy and
       ai-edge-litert.
     - `golden.npz`: a test recording and its scores in the gallery. `python decide.py` computes the
@@ -138,7 +138,8 @@ def export_tflite(
     with _files.staged(folder, _place) as candidate:
         candidate.mkdir(mode=0o700)  # only the owner may read personal data
         model = export.tflite(gallery.model, candidate / MODEL, quantization, representative)
-        np.savez(candidate / PEOPLE, **people, threshold=threshold.value)
+        limits = {"threshold": threshold.value, "margin": threshold.margin}
+        np.savez(candidate / PEOPLE, **people, **limits)
         shutil.copyfile(SCRIPT, candidate / DECIDE)
         golden = _golden(gallery, len(people["people"]))
         scale = np.abs(golden["scores"]).max()
@@ -276,7 +277,9 @@ def _about(gallery, threshold, people):
         "compute the distance from each observed recording to the nearest enrolled recording of "
         "the person. Reject if an observed recording is nearer to a recording that `reject` stored "
         f"as an imposter of the person. Otherwise accept if {_score_in_words(gallery.scoring)} is "
-        f"at most {threshold.value:.6g}"
+        f"at most {threshold.value:.6g}. To identify a person, take the person with the smallest "
+        "value, but decide nothing if the value of another person is larger by at most "
+        f"{threshold.margin:.6g}"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {

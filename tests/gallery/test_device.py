@@ -232,7 +232,9 @@ def test_gallery_json_states_inputs_and_rule(watch):
     assert about["people"] == dict.fromkeys(NAMES, 3)
     assert about["takes"]["channels"] == ["x", "y", "z"] and about["takes"]["rate_hz"] == 50
     assert about["threshold"]["far"] == 0.8 and len(about["threshold"]["far_ci95"]) == 2
-    assert f"is at most {exported.threshold:.6g}" in about["threshold"]["rule"]
+    rule = about["threshold"]["rule"]
+    assert f"is at most {exported.threshold:.6g}" in rule
+    assert f"larger by at most {about['threshold']['margin']:.6g}" in rule
     assert len(about["model"]["fingerprint"]) == 64 and "/" not in about["model"]["name"]
     assert {path.name for path in exported.path.iterdir()} == {
         *("model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py")
@@ -252,6 +254,29 @@ def test_the_golden_probe_detects_a_device_that_computes_differently(watch, tmp_
     np.savez(tmp_path / "gallery.npz", **changed)
     difference, allowed = _decide.check(tmp_path)
     assert difference > allowed
+
+
+def test_the_device_does_not_decide_between_people_within_the_margin(watch):
+    folder, *_ = watch
+    with Gallery(folder / "family.db", MODELS["wasserstein"]()) as gallery:
+        (threshold,) = gallery.thresholds.values()
+    device = decided(folder / "device")
+    assert device.margin == threshold.margin
+    probe = np.load(folder / "alice.npy")
+    (first, least), (_, second) = sorted(device.scores(probe).items(), key=lambda x: x[1])[:2]
+    device.threshold, device.margin = np.inf, 0.9 * (second - least)
+    assert device.identify(probe) == first
+    device.margin = 1.1 * (second - least)
+    with pytest.raises(ValueError, match=first):
+        device.identify(probe)
+
+
+def test_a_folder_of_an_earlier_version_has_no_margin(watch, tmp_path):
+    (tmp_path / "model.tflite").write_bytes((watch[0] / "device" / "model.tflite").read_bytes())
+    with np.load(watch[0] / "device" / "gallery.npz") as arrays:
+        earlier = {name: arrays[name] for name in arrays if name != "margin"}
+    np.savez(tmp_path / "gallery.npz", **earlier)
+    assert decided(tmp_path).margin == 0
 
 
 @pytest.mark.parametrize(
