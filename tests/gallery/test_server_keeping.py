@@ -70,7 +70,8 @@ def test_no_score_and_no_embedding_is_sent(client):
 
 def test_the_completeness_of_a_person_is_read(client):
     state = client.get("/people/alice/completeness").json()
-    assert state["recordings"] == 1 and "another day" in state["advice"] and state["needed"] == 5
+    assert state["recordings"] == 1 and "another day" in state["advice"]
+    assert state["needed"] is None  # the card shows a gain up to its largest number
 
 
 def test_a_token_for_verification_only_sees_nothing_that_is_kept(gallery):

@@ -145,9 +145,13 @@ class Completeness(BaseModel):
     days: list[str] = Field(description="Labels of the days on which recordings were made.")
     devices: list[str]
     needed: int | None = Field(
-        description="Number of recordings above which the model card shows little gain, or null."
+        description="Number of recordings above which the error rates in the model card show "
+        "little gain, or number of recordings per person in the calibration, whichever is "
+        "smaller. null if neither is known."
     )
-    advice: str | None = Field(description="What to record next. null if nothing is missing.")
+    advice: str | None = Field(
+        description="What to record next, and the source of `needed`. null if nothing is missing."
+    )
 
 
 class Keeping(BaseModel):
