@@ -23,7 +23,6 @@ from keras_dml._contents import copies
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 from keras_dml.gallery.boundary import Boundary
-from keras_dml.gallery.margins import confident_score
 from keras_dml.gallery.names import composed
 from keras_dml.gallery.results import MOVED, PROVISIONAL, GroupRate, Threshold
 from keras_dml.zoo import catalog, lookup
@@ -323,6 +322,32 @@ def _genuine_scores(model, scoring, embeddings, enrolled):
     return scores
 
 
+def imposter_medians(
+    model: GalleryModel, scoring: scorings.Scoring, embeddings: np.ndarray, people: np.ndarray
+) -> np.ndarray:
+    """Computes the median score of each recording against the single recordings of each other
+    person.
+
+    Args:
+        model: Model that computed the embeddings.
+        scoring: Scoring of the gallery.
+        embeddings: Embeddings of all recordings, shape `(recordings, ...)`.
+        people: Name of the person of each recording, shape `(recordings,)`.
+
+    Returns:
+        Median scores, shape `(claims,)`, with one claim for each recording and other person.
+    """
+    medians = []
+    for name in np.unique(people):
+        is_own = people == name
+        probes, stored = (
+            scoring.summary(model, z, np.ones(len(z), int))
+            for z in (embeddings[~is_own], embeddings[is_own])
+        )
+        medians.append(np.median(scoring.compare(model, probes, stored), axis=1))
+    return np.concatenate(medians)
+
+
 def claimed_recordings(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
     """Returns the number of the recording of each claim of `everybodys_claims`.
 
@@ -386,7 +411,6 @@ def calibrated(
         strictest=certificate.strictest,
         method=certificate.method,
         enrolled=enrolled,
-        confident=confident_score(value, certificate.far, float(np.std(scores[~genuine]))),
         groups=() if groups is None else _group_rates(scores[~genuine], people, value, groups),
     )
 
@@ -454,15 +478,20 @@ def _group_rates(scores, people, value, groups):
 def provisional(card: dict[str, Any] | None) -> dict[float, Threshold]:
     """Returns the thresholds in a model card, `{false accept rate: threshold}`.
 
+    `Threshold.confident` is the card's threshold for the next smaller rate.
+
     Args:
         card: Card of a model, or None.
 
     Returns:
         The thresholds. Empty if the card has no thresholds.
     """
-    rows = (card or {}).get("thresholds", [])
-    imposters = (card or {}).get("imposters")
-    return {row["far"]: _of_row(row, imposters) for row in sorted(rows, key=lambda row: row["far"])}
+    thresholds, confident = {}, None
+    for row in sorted((card or {}).get("thresholds", []), key=lambda row: row["far"]):
+        stricter = None if confident is None else min(confident, row["value"])
+        thresholds[row["far"]] = _of_row(row, stricter)
+        confident = row["value"]
+    return thresholds
 
 
 def provisional_by_name(
@@ -549,8 +578,7 @@ def moved(
     return Moved(value, (0.0, HIGHEST[far]))
 
 
-def _of_row(row, imposters):
-    stddev = None if imposters is None else imposters["stddev"]
+def _of_row(row, confident):
     certificate = row.get("certificate", {})
     return Threshold(
         far=row["far"],
@@ -564,7 +592,7 @@ def _of_row(row, imposters):
         strictest=certificate.get("strictest", row["far"]),
         method=PROVISIONAL,
         enrolled=row["enrolled"],
-        confident=None if stddev is None else confident_score(row["value"], row["far"], stddev),
+        confident=confident,
     )
 
 

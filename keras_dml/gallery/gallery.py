@@ -30,6 +30,7 @@ from keras_dml.gallery.calibration import (
     choose_threshold,
     claimed_recordings,
     everybodys_claims,
+    imposter_medians,
     not_calibrated,
     not_enrolled,
     provisional,
@@ -51,7 +52,7 @@ from keras_dml.gallery.enrollment import (
     warn_of_repeats,
 )
 from keras_dml.gallery.listening import Listening, checked_window, common_windows
-from keras_dml.gallery.margins import second_best_margin
+from keras_dml.gallery.margins import confident_score, second_best_margin
 from keras_dml.gallery.model import GalleryModel
 from keras_dml.gallery.names import (
     checked_name,
@@ -880,7 +881,11 @@ class Gallery:
             *(claims[0], claimed_recordings(people, sessions), claims[1] == claims[2]),
             *(threshold.value, threshold.far),
         )
-        threshold = dataclasses.replace(threshold, margin=margin)
+        confident = None
+        if not self._scoring.has_means:
+            medians = imposter_medians(self._model, self._scoring, z, people)
+            confident = confident_score(medians, threshold.far, threshold.value)
+        threshold = dataclasses.replace(threshold, margin=margin, confident=confident)
         self._records.set_threshold(threshold)
         warn_of_more(self.people(), [threshold])
         warn_of_fewer(self.people(), [threshold])

@@ -3,14 +3,12 @@
 A margin states how clear a comparison must be before a gallery uses it for more than one decision.
 """
 
-import statistics
-
 import numpy as np
 
 # Largest fraction of right identifications that the margin to the second best may give up. Without
 # this limit, a few recordings that resemble another person would prevent most identifications.
 MOST_LOST = 0.05
-STRICTER = 10  # a confident score belongs to a false accept rate that is lower by this factor
+STRICTER = 10  # factor by which a confident score has a lower false accept rate
 
 
 def second_best_margin(
@@ -53,17 +51,19 @@ def second_best_margin(
     return float(min(wrong[allowed], most))
 
 
-def confident_score(value: float, far: float, stddev: float) -> float:
+def confident_score(medians: np.ndarray, far: float, value: float) -> float:
     """Computes the largest score at which a recording may be proposed as a template.
 
-    The score belongs to a tenth of the false accept rate of the threshold. It is extrapolated from
-    the threshold with a normal distribution of the scores of false claims, because few galleries
-    have enough calibration people to count so low a rate.
+    At most a tenth of the fraction `far` of the imposter recordings has a median score up to this
+    score. If the calibration has too few recordings for this fraction, the smallest median score of
+    an imposter recording is used. The result never exceeds the threshold.
 
     Args:
-        value: Largest distance that is accepted.
+        medians: Median scores of imposter recordings, see `calibration.imposter_medians`.
         far: False accept rate of `value`.
-        stddev: Standard deviation of the scores of false claims.
+        value: Largest distance that is accepted.
     """
-    quantile = statistics.NormalDist().inv_cdf
-    return float(value - (quantile(far) - quantile(far / STRICTER)) * stddev)
+    ordered = np.sort(medians)
+    accepted = np.searchsorted(ordered, ordered, side="right")  # equal scores are accepted together
+    allowed = ordered[accepted <= far / STRICTER * len(ordered)]
+    return float(min(value, allowed[-1] if len(allowed) else ordered[0]))

@@ -49,7 +49,7 @@ class Proposals:
     accepted recording if all of these conditions are fulfilled:
 
     - The median of the distances from the recording to the directly enrolled recordings of the
-      person is at most `Threshold.confident`.
+      person is at most `Threshold.confident`. If this attribute is None, nothing is proposed.
     - No recording of the person is from the day of the decision (UTC).
     - The recording is not enrolled yet.
 

@@ -203,8 +203,10 @@ class Threshold:
             recordings per person than `enrolled`, false claims are accepted more often.
         margin: Difference of scores below which `identify` does not decide between two people, see
             `margins.second_best_margin`. 0 if only equal scores prevent a decision.
-        confident: Largest score of a recording that may be proposed as a template, see
-            `margins.confident_score`. None if an earlier release computed the threshold.
+        confident: Largest median distance of a recording that may be proposed as a template, see
+            `margins.confident_score`. If the threshold comes from the model card, `confident` is
+            the card's threshold for the next smaller rate. None if the card has no smaller rate, if
+            the scoring is not `nearest`, or if an earlier release computed the threshold.
     """
 
     far: float

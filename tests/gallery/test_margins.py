@@ -1,13 +1,18 @@
 """Tests of the margin to the second best person in identification, and of confident scores."""
 
-import statistics
+import itertools
 
 import numpy as np
 import pytest
 
-from keras_dml import scoring
+from keras_dml import scoring, zoo
 from keras_dml.gallery import Gallery
-from keras_dml.gallery.calibration import claimed_recordings, everybodys_claims
+from keras_dml.gallery.calibration import (
+    claimed_recordings,
+    everybodys_claims,
+    imposter_medians,
+    provisional,
+)
 from keras_dml.gallery.margins import MOST_LOST, confident_score, second_best_margin
 
 
@@ -56,10 +61,31 @@ def test_the_margin_gives_up_few_right_identifications(rng):
     assert margin > 0 and lost <= MOST_LOST * total + 1
 
 
-def test_a_confident_score_belongs_to_a_tenth_of_the_rate():
-    scores = statistics.NormalDist(5, 2)
-    score = confident_score(scores.inv_cdf(0.01), 0.01, 2.0)
-    assert scores.cdf(score) == pytest.approx(0.001)
+def test_a_confident_score_accepts_a_tenth_of_the_rate(rng):
+    medians = rng.permutation(np.arange(1, 1001))
+    scores = [confident_score(medians, far, 500.0) for far in (1e-4, 0.01, 0.02, 0.1, 0.9)]
+    assert scores == [1, 1, 2, 10, 90]  # 1: the smallest score, if there are too few recordings
+    assert confident_score(medians, 0.1, 7.0) == 7  # never above the threshold
+    assert confident_score(np.repeat([1, 2, 3], [4, 7, 989]), 0.1, 5.0) == 1
+
+
+def test_median_scores_compare_a_recording_with_each_other_person():
+    points, people = np.array([0.0, 1, 5, 9, 20, 40]), np.array(list("aaabbc"))
+    medians = imposter_medians(Line(), scoring.get("nearest"), points, people)
+    expected = [
+        np.median([abs(x - y) for y in points[people == person]])
+        for person in "abc"
+        for x in points[people != person]
+    ]
+    np.testing.assert_allclose(medians, expected)
+
+
+def test_the_next_stricter_threshold_of_a_card_is_its_confident_score():
+    thresholds = provisional(zoo.card("gait_lda"))
+    rates = sorted(thresholds)
+    assert rates == [0.001, 0.01, 0.05, 0.1] and thresholds[0.001].confident is None
+    for stricter, rate in itertools.pairwise(rates):
+        assert thresholds[rate].confident == thresholds[stricter].value < thresholds[rate].value
 
 
 def calibrated(path, model, people):
