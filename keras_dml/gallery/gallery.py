@@ -1385,6 +1385,19 @@ class Gallery:
         enrolled recording, shape `(recordings, stored)`."""
         return self._scoring.compare(self._model, self._singles(z), self._singles(stored))
 
+    def _check_pairs(self):
+        """Raises `ValueError` if the threshold does not hold for pairs of single recordings."""
+        if self._scoring.has_means:
+            raise ValueError(
+                Message(
+                    "The scoring of the gallery is {value!r}, but recordings are kept only in a "
+                    "gallery with the scoring 'nearest'. Other scorings compare means, so their "
+                    "thresholds do not hold for pairs of single recordings. Enroll the people in a "
+                    "new gallery with the scoring 'nearest'.",
+                    value=self.scoring,
+                )
+            )
+
     def _singles(self, z):
         """Returns a summary with one set per recording."""
         return self._scoring.summary(self._model, z, np.ones(len(z), int))

@@ -76,9 +76,11 @@ class Proposals:
                 destroyed.
 
         Raises:
-            ValueError: If the gallery is not encrypted, if it is on a server, or if `days` is not
-                above 0.
+            ValueError: If the gallery is not encrypted, if it is on a server, if its scoring is not
+                `nearest`, or if `days` is not above 0.
         """
+        if days is not None:
+            self._gallery._check_pairs()
         self._observations.keep(days)
 
     def list(self) -> tuple[Proposal, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from keras_dml import _figures
 from keras_dml.gallery.calibration import warn_of_more
-from keras_dml.gallery.enrollment import connected_components
 from keras_dml.gallery.names import checked_name
 from keras_dml.gallery.observations import Observation, Observations
 from keras_dml.gallery.results import Enrollment, Source
@@ -74,16 +73,19 @@ class Strangers:
                 are destroyed.
 
         Raises:
-            ValueError: If the gallery is not encrypted, if it is on a server, or if `days` is not
-                above 0.
+            ValueError: If the gallery is not encrypted, if it is on a server, if its scoring is not
+                `nearest`, or if `days` is not above 0.
         """
+        if days is not None:
+            self._gallery._check_pairs()
         self._observations.keep(days)
 
     def list(self) -> tuple[Stranger, ...]:
         """Returns groups of recordings, the group with the most recordings first.
 
-        Two recordings belong to one group if their distance is at most the threshold with which the
-        gallery decides, or if a chain of such recordings connects them.
+        The distance between any two recordings of a group is at most the threshold with which the
+        gallery decides (complete linkage). A chain of similar people is therefore not one group.
+        One person may have several groups.
         """
         groups = [_stranger(group) for group in self._groups()]
         return tuple(sorted(groups, key=lambda group: -len(group.recordings)))
@@ -152,11 +154,38 @@ class Strangers:
         shape = self._gallery._model.embedding_shape
         z = np.stack([each.embedding for each in observations]).reshape(-1, *shape)
         limit = -np.inf if threshold is None else threshold.value
-        components = connected_components(self._gallery._pair_scores(z, z) <= limit)
+        codes = complete_linkage(self._gallery._pair_scores(z, z), limit)
         groups = {}
-        for component, observation in zip(components.tolist(), observations, strict=True):
-            groups.setdefault(component, []).append(observation)
+        for code, observation in zip(codes.tolist(), observations, strict=True):
+            groups.setdefault(code, []).append(observation)
         return [tuple(group) for group in groups.values()]
+
+
+def complete_linkage(distances: np.ndarray, limit: float) -> np.ndarray:
+    """Groups recordings so that no distance within a group exceeds a limit.
+
+    The function merges the two nearest groups until the largest distance between the recordings of
+    two groups exceeds the limit. It replaces `scipy.cluster.hierarchy`, because galleries on
+    devices have no SciPy.
+
+    Args:
+        distances: Distances between all recordings, shape `(recordings, recordings)`.
+        limit: Largest distance within a group.
+
+    Returns:
+        Smallest recording in the group of each recording, shape `(recordings,)`.
+    """
+    distances = np.maximum(distances, distances.T)
+    np.fill_diagonal(distances, np.inf)
+    groups = np.arange(len(distances))
+    while len(groups):
+        first, second = sorted(np.unravel_index(distances.argmin(), distances.shape))
+        if first == second or not distances[first, second] <= limit:
+            break
+        distances[first] = distances[:, first] = np.maximum(distances[first], distances[second])
+        distances[second] = distances[:, second] = np.inf
+        groups[groups == second] = first
+    return groups
 
 
 def _stranger(group):

@@ -10,10 +10,12 @@ import sqlite3
 
 import numpy as np
 import pytest
+from scipy.cluster import hierarchy
 
 from keras_dml import gallery as galleries
 from keras_dml.gallery import Gallery, Threshold
 from keras_dml.gallery import observations as observations_module
+from keras_dml.gallery.strangers import complete_linkage
 from tests.gallery.people import CHANNELS
 
 KEY = bytes(range(32))
@@ -226,6 +228,28 @@ def test_a_stranger_is_not_named_as_another_person(gallery, people):
     result = gallery.strangers.name(dora.id, "alice")
     assert not result.kept and "exceeds the threshold" in result.refused[0]
     assert gallery.strangers.list() == (dora,)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 30])
+def test_groups_agree_with_complete_linkage_of_scipy(rng, count):
+    points = rng.normal(size=(count, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    for limit in (-np.inf, 0.5, 2.0, 100.0):
+        groups = complete_linkage(distances, limit)
+        expected = np.arange(count)
+        if count > 1:
+            tree = hierarchy.linkage(points, "complete")
+            expected = hierarchy.fcluster(tree, limit, "distance")
+        np.testing.assert_array_equal(groups[:, None] == groups, expected[:, None] == expected)
+
+
+def test_a_chain_of_similar_strangers_is_not_one_group(gallery, people):
+    dora = people("dora", 1)
+    for step in range(5):
+        gallery.identify(shift(dora, 0.8 * LIMIT * step))
+    groups = gallery.strangers.list()
+    assert sum(len(group.recordings) for group in groups) == 5
+    assert max(len(group.recordings) for group in groups) == 2
 
 
 def test_the_number_of_strangers_is_bounded(gallery, people, monkeypatch):

@@ -245,3 +245,13 @@ def test_a_folder_for_a_device_has_the_scoring(open_gallery, tmp_path, name):
 def test_a_web_page_refuses_scorings_that_it_cannot_compute(open_gallery, name):
     with open_gallery(name) as gallery, pytest.raises(ValueError, match=f"scoring {name!r}, but"):
         web._Source(gallery, None, None)
+
+
+@pytest.mark.parametrize("name", ["mean", "two_covariance"])
+def test_recordings_are_kept_only_with_the_scoring_nearest(model, tmp_path, name):
+    with Gallery(tmp_path / "family.db", model, scoring=name, key=bytes(32)) as gallery:
+        for inbox in (gallery.proposals, gallery.strangers):
+            with pytest.raises(ValueError, match=f"{name!r}.*'nearest'"):
+                inbox.keep(7)
+            assert inbox.days is None
+            inbox.keep(None)
