@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from keras_dml import _optional
-from keras_dml._arrays import real
+from keras_dml._arrays import finite, whole
 from keras_dml._backend import keras
 from keras_dml._typing import ArrayLike, Recordings
+from keras_dml.gallery.names import checked_people
 from keras_dml.layers import TwoCovariance
 from keras_dml.training import discriminants
 
@@ -51,8 +52,10 @@ def covariances(vectors: ArrayLike, people: Sequence[Any]) -> Covariances:
         people: Person who made each recording, as a name or a number.
 
     Raises:
-        ValueError: If `vectors` is not a matrix with one row for each entry of `people`, if there
-            are fewer than two people, or if no person has two recordings.
+        TypeError: If `vectors` holds other values than real numbers, or if `people` mixes names and
+            numbers.
+        ValueError: If `vectors` is not a finite matrix with one row for each entry of `people`, if
+            there are fewer than two people, or if no person has two recordings.
     """
     vectors, names, codes = _checked(vectors, people)
     counts = np.bincount(codes)
@@ -80,8 +83,8 @@ def two_covariance_weights(
     Args:
         vectors: Vectors, shape `(recordings, features)`.
         people: Person who made each recording, as a name or a number.
-        units: Largest number of coordinates. The coordinates with the largest variances between
-            people are kept. Default: all coordinates with a positive variance.
+        units: Largest number of coordinates, at least 1. The coordinates with the largest variances
+            between people are kept. Default: all coordinates with a positive variance.
         shrinkage: Fraction from 0 to 1 by which the covariances between different features within
             people are reduced. Shrinkage toward the diagonal does not depend on the units of the
             features. A positive value is necessary if there are fewer recordings than features.
@@ -92,15 +95,23 @@ def two_covariance_weights(
         vary within people are 0.
 
     Raises:
-        ValueError: If `shrinkage` is not from 0 to 1, if the covariance within people is singular,
-            if people do not differ in any direction, or if the recordings are invalid, see
+        TypeError: If `units` is not an integer, or if the recordings are invalid, see
             `covariances`.
+        ValueError: If `units` is below 1, if `shrinkage` is not from 0 to 1, if the recordings of
+            each person are identical, if the covariance within people is singular, if people do
+            not differ in any direction, or if the recordings are invalid, see `covariances`.
     """
+    units = None if units is None else whole("units", units, 1)
     if not 0 <= shrinkage <= 1:
         raise ValueError(f"The shrinkage must be a number from 0 to 1. Received {shrinkage!r}.")
     moments = covariances(vectors, people)
     scale = np.sqrt(np.diag(moments.within))
     rows = np.flatnonzero(scale > LEAST_SPREAD * np.abs(moments.mean))
+    if not len(rows):
+        raise ValueError(
+            f"The recordings of each person are identical in all {len(scale)} features, so the "
+            "covariance within people is 0. Use different recordings of each person."
+        )
     scale = scale[rows]
     within, between = (
         matrix[np.ix_(rows, rows)] / (scale * scale[:, None])
@@ -118,8 +129,9 @@ def two_covariance_weights(
     axes_used = axes_used[values[axes_used] > LEAST_VARIANCE * values.max(initial=0.0)]
     if not len(axes_used):
         raise ValueError(
-            "The means of the people differ no more than their recordings explain, so the model "
-            "has no coordinates. Use more people, more recordings per person, or other features."
+            "In the features that vary within people, the means of the people differ no more than "
+            "their recordings explain, so the model has no coordinates. Use more people, more "
+            "recordings per person, or other features."
         )
     kernel = np.zeros((len(moments.mean), len(axes_used)))
     kernel[rows] = axes[:, axes_used] / scale[:, None]
@@ -157,13 +169,13 @@ def two_covariance_model(
 
 def _checked(vectors, people):
     """Returns the vectors in float64, the names of the people and the code of each row."""
-    vectors = real("`vectors`", vectors, np.float64)
+    vectors = finite("`vectors`", vectors).astype(np.float64)
     if vectors.ndim != 2 or len(vectors) != len(people):
         raise ValueError(
             f"Received vectors of shape {vectors.shape} and {len(people)} people. The shape must "
             "be (recordings, features), with the name of one person per row."
         )
-    names, codes = np.unique(np.asarray(people), return_inverse=True)
+    names, codes = np.unique(checked_people(people, len(vectors)), return_inverse=True)
     if len(names) < 2 or len(vectors) <= len(names):
         raise ValueError(
             "The two-covariance model needs at least two people, and at least one person with two "

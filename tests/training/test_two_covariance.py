@@ -79,6 +79,33 @@ def test_people_who_do_not_differ_are_refused(rng):
         two_covariance.two_covariance_weights(vectors, np.repeat(np.arange(20), 2))
 
 
+def test_people_with_identical_recordings_are_refused(rng):
+    vectors = np.repeat(rng.normal(size=(5, 3)), 2, axis=0)
+    with pytest.raises(ValueError, match="recordings of each person are identical"):
+        two_covariance.two_covariance_weights(vectors, np.repeat(np.arange(5), 2))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_must_be_finite(rng, value):
+    vectors = rng.normal(size=(4, 2))
+    vectors[2, 1] = value
+    with pytest.raises(ValueError, match="`vectors`.*row 2"):
+        two_covariance.two_covariance_weights(vectors, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("units", "error"), [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)]
+)
+def test_units_are_a_whole_number_from_1(rng, units, error):
+    with pytest.raises(error, match="`units`"):
+        two_covariance.two_covariance_weights(rng.normal(size=(4, 2)), [0, 0, 1, 1], units)
+
+
+def test_names_and_numbers_of_people_are_not_mixed(rng):
+    with pytest.raises(TypeError, match="`people`"):
+        two_covariance.two_covariance_weights(rng.normal(size=(4, 2)), ["1", "1", 1, 1])
+
+
 @pytest.mark.parametrize("shrinkage", [-0.1, 1.1, float("nan")])
 def test_a_shrinkage_is_a_fraction(shrinkage):
     with pytest.raises(ValueError, match="shrinkage must be a number from 0 to 1"):
