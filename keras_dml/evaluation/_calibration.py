@@ -22,11 +22,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit, log_expit
 
 from keras_dml import _optional
-from keras_dml._arrays import real
+from keras_dml._arrays import number, real
 from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite, check_trials
+
+FLAT = 1e-6  # a slope per standard deviation of the scores that counts as 0
+SIMILARITIES = (
+    "Genuine trials have larger `scores` than imposter trials, but `scores` must be distances, "
+    "which are smaller for genuine trials. Pass `-scores` if the scores are similarities."
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,8 @@ def logistic_calibration(
         ImportError: If scikit-learn is not installed.
         TypeError: If `genuine` is not boolean.
         ValueError: If the trials are invalid (see `verification`), if `prior` is not between 0 and
-            1, or if the line would not be finite, because a threshold separates all genuine trials
+            1, if all scores are equal, if genuine trials have the larger scores, as similarities
+            do, or if the line would not be finite, because a threshold separates all genuine trials
             from all imposter trials.
 
     >>> scores = np.array([0.1, 0.2, 0.6, 0.5, 0.7, 0.8])
@@ -120,18 +128,37 @@ def logistic_calibration(
     scores, genuine = check_trials(scores, genuine)
     with _optional.explained():
         from sklearn.linear_model import LogisticRegression
-    if _is_separated(scores, genuine):
+    if scores.min() == scores.max():
+        raise ValueError(
+            f"All scores are equal ({scores[0]:g}). A calibration needs scores that differ. Check "
+            "the model that computed the scores."
+        )
+    if scores[~genuine].max() <= scores[genuine].min():
+        raise ValueError(SIMILARITIES)
+    if scores[genuine].max() <= scores[~genuine].min():
         raise ValueError(
             "A threshold separates all genuine trials from all imposter trials, so the slope of "
-            "the logistic regression is not finite. Use trials of more people."
+            "the logistic regression is not finite. "
+            + (
+                "The scores have only two different values. Use scores with more digits."
+                if np.unique(scores).size == 2
+                else "Use trials of more people."
+            )
         )
     count = int(genuine.sum())
     weights = np.where(genuine, prior / count, (1 - prior) / (genuine.size - count)) * genuine.size
-    center, spread = scores.mean(), scores.std()  # the solver needs numbers near 1
+    # The solver needs numbers near 1. Squares of `units` do not overflow.
+    low, span = scores.min(), scores.max() - scores.min()
+    units = (scores - low) / span
+    center, spread = units.mean(), units.std()
     model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
-    model.fit(((scores - center) / spread)[:, None], genuine, sample_weight=weights)
-    slope = float(model.coef_[0, 0]) / spread
-    offset = float(model.intercept_[0]) - slope * center - math.log(prior / (1 - prior))
+    model.fit(((units - center) / spread)[:, None], genuine, sample_weight=weights)
+    slope = float(model.coef_[0, 0])
+    if slope > FLAT:
+        raise ValueError(SIMILARITIES)
+    slope = slope / spread / span
+    offset = float(model.intercept_[0]) - slope * (low + center * span)
+    offset -= math.log(prior / (1 - prior))
     return LogisticCalibration(float(slope), float(offset), count, genuine.size - count)
 
 
@@ -166,9 +193,11 @@ def pav_calibration(scores: ArrayLike, genuine: ArrayLike) -> PavCalibration:
     count = int(genuine.sum())
     weights = np.where(genuine, 1 / count, 1 / (genuine.size - count))
     model = IsotonicRegression(y_min=0, y_max=1, increasing=False, out_of_bounds="clip")
-    model.fit(scores, genuine.astype(np.float64), sample_weight=weights)
+    # scikit-learn merges scores that are close to each other, so it gets ranks.
+    values, ranks = np.unique(scores, return_inverse=True)
+    model.fit(ranks, genuine.astype(np.float64), sample_weight=weights)
     return PavCalibration(
-        scores=model.X_thresholds_,
+        scores=values[model.X_thresholds_.astype(int)],
         probabilities=model.y_thresholds_,
         genuine=count,
         imposter=genuine.size - count,
@@ -252,7 +281,8 @@ def empirical_cross_entropy(
 
     Raises:
         TypeError: If `genuine` is not boolean.
-        ValueError: If the ratios are invalid (see `cllr`), or if a prior is not finite.
+        ValueError: If the ratios are invalid (see `cllr`), or if `log_prior_odds` has more than
+            one axis or a value that is not finite.
 
     >>> llrs, genuine = [2.0, -1.0], np.array([True, False])
     >>> empirical_cross_entropy(llrs, genuine, [0.0])[0] == cllr(llrs, genuine)
@@ -260,12 +290,15 @@ def empirical_cross_entropy(
     """
     llrs, genuine = check_ratios(log_likelihood_ratios, genuine)
     odds = np.atleast_1d(real("`log_prior_odds`", log_prior_odds, np.float64))
+    if odds.ndim != 1:
+        raise ValueError(
+            f"Received `log_prior_odds` of shape {odds.shape}. Expected the shape (priors,)."
+        )
     check_finite("log_prior_odds", odds)
-    priors = 1 / (1 + np.exp(-odds))
     return np.array(
         [
-            p * _bits(-llrs[genuine] - o) + (1 - p) * _bits(llrs[~genuine] + o)
-            for p, o in zip(priors, odds, strict=True)
+            _weighted(expit(o), -llrs[genuine] - o) + _weighted(expit(-o), llrs[~genuine] + o)
+            for o in odds
         ]
     )
 
@@ -282,22 +315,27 @@ def check_ratios(log_likelihood_ratios, genuine):
             f"`log_likelihood_ratios` must not be NaN. {int(np.isnan(llrs).sum())} of {llrs.size} "
             "values are NaN. Drop the trials without a score."
         )
+    if llrs.shape != np.shape(genuine):
+        raise ValueError(
+            f"Received `log_likelihood_ratios` of shape {llrs.shape} and `genuine` of shape "
+            f"{np.shape(genuine)}. Expected equal shapes. Pass one ratio and one boolean for each "
+            "trial."
+        )
     _, genuine = check_trials(np.where(np.isfinite(llrs), llrs, 0.0), genuine)
     return llrs.ravel(), genuine
 
 
 def _check_prior(prior):
-    if isinstance(prior, bool) or not 0.0 < prior < 1.0:
+    if not 0.0 < number("prior", prior) < 1.0:
         raise ValueError(f"`prior` must be a probability above 0 and below 1. Received {prior!r}.")
 
 
-def _is_separated(scores, genuine):
-    """Returns whether a threshold separates the two kinds of trials. The two kinds may share one
-    score at the threshold."""
-    high, low = scores[genuine], scores[~genuine]
-    return bool(high.max() <= low.min() or low.max() <= high.min())
+def _weighted(weight, exponents):
+    """Returns `weight * _bits(exponents)`, which is 0 if the weight is 0 and the bits are
+    infinite."""
+    return weight * _bits(exponents) if weight else 0.0
 
 
 def _bits(exponents):
     """Returns the mean of log2(1 + exp(x))."""
-    return float(np.logaddexp(0, exponents).mean() / math.log(2))
+    return float(-log_expit(-exponents).mean() / math.log(2))

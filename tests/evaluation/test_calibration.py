@@ -122,16 +122,51 @@ def test_infinite_ratios_cost_nothing_if_they_are_right():
     "call, words",
     [
         (lambda: logistic_calibration([0.1, 0.9], np.array([True, False])), "separates"),
-        (lambda: logistic_calibration([0.9, 0.1, 0.1], np.array([1, 1, 0], bool)), "separates"),
+        (lambda: logistic_calibration([0.9, 0.1, 0.1], np.array([1, 1, 0], bool)), "-scores"),
+        (lambda: logistic_calibration([0.5, 0.5], np.array([True, False])), "are equal"),
+        (lambda: logistic_calibration([0, 1], np.array([True, False])), "two different values"),
         (lambda: logistic_calibration([0.1, 0.9], np.array([True, False]), prior=1.0), "prior"),
         (lambda: pav_calibration([0.1, 0.9], np.array([True, True])), "0 imposter"),
         (lambda: cllr([math.nan, 0.9], np.array([True, False])), "NaN"),
         (lambda: empirical_cross_entropy([1, 0], np.array([True, False]), [math.inf]), "finite"),
+        (lambda: empirical_cross_entropy([1, 0], np.array([True, False]), [[0.0]]), "shape"),
+        (lambda: cllr([1, 0, 2], np.array([True, False])), "log_likelihood_ratios"),
     ],
 )
 def test_trials_that_cannot_be_calibrated_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_prior_must_be_a_number():
+    with pytest.raises(TypeError, match="prior"):
+        logistic_calibration([0.1, 0.9], np.array([True, False]), prior=".5")
+
+
+def test_similarities_are_refused_by_the_logistic_calibration():
+    scores, genuine, _ = trials(CASES[0])
+    with pytest.raises(ValueError, match="-scores"):
+        logistic_calibration(-scores, genuine)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-12, 1e12, 1e200])
+def test_calibrations_do_not_depend_on_the_unit_of_the_scores(unit):
+    scores, genuine, ratios = trials(CASES[0])
+    line = logistic_calibration(unit * scores, genuine)
+    np.testing.assert_allclose(line(unit * scores), ratios, rtol=0, atol=1e-4)
+    steps = pav_calibration(unit * scores, genuine)(unit * scores)
+    np.testing.assert_array_equal(steps, pav_calibration(scores, genuine)(scores))
+    assert min_cllr(unit * scores, genuine) == min_cllr(scores, genuine)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_cross_entropy_of_extreme_odds_is_finite():
+    genuine = np.array([True, False])
+    costs = empirical_cross_entropy([math.inf, -math.inf], genuine, [-800.0, 0.0, 800.0])
+    assert costs.tolist() == [0, 0, 0]
+    costs = empirical_cross_entropy([-math.inf, 0.0], genuine, [-800.0, 800.0])
+    assert costs.tolist() == [0, math.inf]
+    np.testing.assert_allclose(empirical_cross_entropy([0.0, 0.0], genuine, [-800, 800]), 0)
 
 
 def test_all_names_are_public():
