@@ -8,6 +8,8 @@ trials, and `thresholds_of` computes the report.
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_dml import _figures
-from keras_dml._arrays import number, real, whole
+from keras_dml._arrays import real, whole
 from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._calibration import cllr, logistic_calibration, min_cllr
@@ -45,6 +47,9 @@ MOST_RESAMPLED = 20_000
 # as equal to the best score. Cosines of equal vectors differ from 1 by about 1e-7 in float32.
 EQUAL = 1e-6
 SELF_COMPARED = 0.5  # fraction of people with a genuine trial at the best score that is suspect
+TIED = 0.5  # fraction of the wanted FAR below which ties are reported
+# Largest probability that independent trials with ties look like a table with repeated trials.
+CHANCE_OF_REPEATS = 0.05
 NO_GROUP = ""
 
 
@@ -102,6 +107,8 @@ class ThresholdRates:
             people, see `false_accepts`.
         tar: True accept rate, the fraction of the genuine trials that are accepted.
         tar_ci95: 95 % confidence interval of the true accept rate. The bootstrap draws people.
+        printed: Threshold as a decimal number. The number has as many digits as are needed to
+            accept the same trials of the sample as the threshold. See `_figures.threshold`.
         groups: Rates within each group of people. Empty if the trials have no groups.
     """
 
@@ -111,6 +118,7 @@ class ThresholdRates:
     far_ci95: tuple[float, float]
     tar: float
     tar_ci95: tuple[float, float]
+    printed: str
     groups: tuple[GroupRates, ...] = ()
 
     @property
@@ -128,7 +136,7 @@ class ThresholdRates:
     def __str__(self) -> str:
         wanted = "" if self.wanted_far is None else f" for FAR {100 * self.wanted_far:g} %"
         return (
-            f"threshold {self.threshold:.4g}{wanted}: FAR {100 * self.far:.3g} % "
+            f"threshold {self.printed}{wanted}: FAR {100 * self.far:.3g} % "
             f"[{_figures.interval(self.far_ci95)}], TAR {100 * self.tar:.3g} % "
             f"[{_figures.interval(self.tar_ci95)}]"
         )
@@ -176,8 +184,8 @@ class ScoreReport:
         cllr: Cost of log likelihood ratios in bits. Half of the people calibrate the scores of the
             other half by logistic regression. None if the people are too few, if the scores
             separate the trials, or if scikit-learn is not installed.
-        min_cllr: Least cost of log likelihood ratios on these trials, see `min_cllr`. None if
-            scikit-learn is not installed.
+        min_cllr: Least cost that an increasing map of the same ratios has, see `min_cllr`. If
+            `cllr` is None, the least cost on all trials. None if scikit-learn is not installed.
         thresholds: Thresholds for the wanted rates that the people support, by descending rate.
         unsupported: Wanted rates that the people do not support, by descending rate.
         checks: Rates at the thresholds that the caller chose.
@@ -203,12 +211,29 @@ class ScoreReport:
     notes: tuple[str, ...]
     verification: Verification = field(repr=False, compare=False)
 
+    @property
+    def printed_eer_threshold(self) -> str:
+        """Threshold at the equal error rate with the digits that are needed to accept the same
+        trials."""
+        return _figures.threshold(
+            self.eer_threshold, self.verification.det.thresholds, self.higher_is_closer
+        )
+
+    @property
+    def counts_in_words(self) -> str:
+        """Numbers of people, of trials and of pairs of people."""
+        people = _figures.counted(self.people, "person", "people")
+        genuine = _figures.counted(self.genuine, "genuine trial")
+        of_people = _figures.counted(self.genuine_people, "person", "people")
+        imposter = _figures.counted(self.imposter, "imposter trial")
+        pairs = _figures.counted(self.pairs, "pair of people", "pairs of people")
+        return f"{people}, {genuine} of {of_people}, {imposter} of {pairs}"
+
     def __str__(self) -> str:
         lines = [
-            f"{self.people:,} people, {self.genuine:,} genuine trials of {self.genuine_people:,} "
-            f"people, {self.imposter:,} imposter trials of {self.pairs:,} pairs of people",
+            self.counts_in_words,
             f"EER {100 * self.eer:.3g} % [{_figures.interval(self.eer_ci95)}] at threshold "
-            f"{self.eer_threshold:.4g}",
+            f"{self.printed_eer_threshold}",
         ]
         return "\n".join([*lines, *map(str, (*self.thresholds, *self.unsupported, *self.checks))])
 
@@ -229,8 +254,8 @@ def thresholds_of(
     people: PeopleOfTrials,
     groups: ArrayLike | None = None,
     *,
-    fars: Sequence[float] = FARS,
-    check: Sequence[float] = (),
+    fars: float | Sequence[float] = FARS,
+    check: float | Sequence[float] = (),
     higher_is_closer: bool = False,
     seed: int = 0,
 ) -> ScoreReport:
@@ -249,9 +274,9 @@ def thresholds_of(
         groups: Group of each trial, such as an age or a sensor, in the shape of `scores`. A trial
             with an empty group belongs to no group, such as a trial between people of different
             groups. The error rates of each group follow ISO/IEC 19795-10.
-        fars: Wanted false accept rates, each above 0 and below 1.
-        check: Thresholds whose error rates are computed, in units of the scores, such as a
-            threshold that was copied from another data set.
+        fars: Wanted false accept rate or rates, each above 0 and below 1.
+        check: Threshold or thresholds whose error rates are computed, in units of the scores, such
+            as a threshold that was copied from another data set.
         higher_is_closer: Whether the scores are similarities, so that larger is closer.
         seed: Seed of the bootstrap of the EER, and of the halves of people for the Cllr.
 
@@ -260,9 +285,10 @@ def thresholds_of(
 
     Raises:
         TypeError: If the scores are not numbers, or if the ids of people are invalid.
-        ValueError: If a score is not finite, if genuine or imposter trials are missing, if
-            `fars` or `check` contains invalid numbers, if there are more than 100 groups, or if the
-            scores are larger for genuine trials although smaller is closer, or the other way round.
+        ValueError: If a score is not finite, if genuine or imposter trials are missing, if all
+            scores are equal, if `fars` or `check` contains invalid numbers, if there are more than
+            100 groups, or if the scores are larger for genuine trials although smaller is closer,
+            or the other way round.
 
     >>> rng = np.random.default_rng(0)
     >>> people = np.repeat(np.arange(40), 3)
@@ -270,7 +296,7 @@ def thresholds_of(
     >>> report = thresholds_of(*embedding_trials(vectors, people), fars=[0.05, 0.001], check=[0.25])
     >>> print(report)
     40 people, 120 genuine trials of 40 people, 7,020 imposter trials of 780 pairs of people
-    EER 4.46 % [2.7 to 10 %] at threshold 0.5709
+    EER 4.46 % [2.7 to 10 %] at threshold 0.571
     threshold 0.5834 for FAR 5 %: FAR 5 % [2.8 to 10 %], TAR 96.7 % [87 to 99 %]
     no threshold for FAR 0.1 %: it needs 78 to 6,000 people, and these support 0.39 % or more
     threshold 0.25: FAR 0.0285 % [0 to 5.9 %], TAR 35.8 % [25 to 49 %]
@@ -278,17 +304,29 @@ def thresholds_of(
     signs = -1.0 if higher_is_closer else 1.0
     scores = real("`scores`", scores, np.float64)
     check_finite("scores", scores)
-    fars = sorted({_check_far(far) for far in fars}, reverse=True)
-    check = [number("check", threshold) for threshold in check]
+    fars = sorted({_check_far(far) for far in np.atleast_1d(fars).tolist()}, reverse=True)
+    check = [_check_threshold(threshold) for threshold in np.atleast_1d(check).tolist()]
     seed = whole("seed", seed, minimum=0)
     names, (first, second) = _codes_of(people, scores.shape)
     labels = None if groups is None else _labels_of(groups, scores.shape)
     distances = signs * scores.ravel()
     genuine = first == second
     _check_kinds(genuine, names)
-    distances, first, second, genuine, labels, notes = _without_mirrored(
-        distances, first, second, genuine, labels
-    )
+    if distances.min() == distances.max():
+        raise ValueError(
+            Message(
+                "All scores are equal ({value:g}). Thresholds need scores that differ. Check that "
+                "{scores} are the scores of the system.",
+                value=signs * distances[0],
+            )
+        )
+    rows, notes = _without_repeated(distances, first, second, genuine)
+    # The order of the rows and of the two people must not change the results.
+    low, high = np.minimum(first, second)[rows], np.maximum(first, second)[rows]
+    rows = rows[np.lexsort((distances[rows], high, low))]
+    distances, genuine = distances[rows], genuine[rows]
+    first, second = np.minimum(first, second)[rows], np.maximum(first, second)[rows]
+    labels = None if labels is None else labels[rows]
     figures = verification_figures(distances, genuine)
     _check_direction(figures.auc, higher_is_closer)
     notes += _self_comparisons(distances, genuine, first)
@@ -299,8 +337,10 @@ def thresholds_of(
         rates = false_accepts_for(pairs, far)
         if far < rates.strictest:
             unsupported.append(UnsupportedRate(far, rates.strictest, rates.people_needed(far)))
+            notes += _ties_of_best(pairs, far, signs)
         else:
             thresholds.append(trials.rates(rates, signs, far))
+            notes += _ties(pairs, thresholds[-1], signs)
     checks = [
         trials.rates(false_accepts_of_pairs(pairs, signs * threshold), signs) for threshold in check
     ]
@@ -412,6 +452,7 @@ class _Trials:
     def __init__(self, distances, first, second, genuine, labels):
         self.distances, self.first, self.second = distances, first, second
         self.genuine, self.labels = genuine, labels
+        self.values = np.unique(distances)
         self.pairs = self._imposter_pairs(~genuine)
         self.groups = []
         if labels is not None:
@@ -428,14 +469,20 @@ class _Trials:
         """Returns the `ThresholdRates` at the threshold of `FalseAccepts`. `signs` is -1 if the
         scores are similarities, and 1 otherwise."""
         limit = false_accepts.threshold
+        threshold = signs * limit + 0.0
         tar, tar_ci95 = self._tar(self.genuine, limit)
         return ThresholdRates(
-            threshold=signs * limit + 0.0,
+            threshold=threshold,
             wanted_far=wanted_far,
             far=false_accepts.rate,
             far_ci95=false_accepts.ci95,
             tar=tar,
             tar_ci95=tar_ci95,
+            printed=(
+                _figures.shortest(threshold)
+                if wanted_far is None
+                else _figures.threshold(threshold, self.values, signs < 0)
+            ),
             groups=tuple(self._group(*group, limit) for group in self.groups),
         )
 
@@ -466,6 +513,20 @@ class _Trials:
 def _check_far(far):
     check_far(far)
     return float(far)
+
+
+def _check_threshold(threshold):
+    if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real):
+        raise TypeError(Message("{check} is {value!r}, but must be a number.", value=threshold))
+    if not math.isfinite(threshold):
+        raise ValueError(
+            Message(
+                "{check} is {value}, but a threshold must be finite. Pass a number in the unit of "
+                "the scores.",
+                value=threshold,
+            )
+        )
+    return float(threshold)
 
 
 def _codes_of(people, shape):
@@ -544,38 +605,66 @@ def _check_direction(auc, higher_is_closer):
     )
 
 
-def _without_mirrored(distances, first, second, genuine, labels):
-    """If the trials are a symmetric table, with each trial in both orders, removes one of the two
-    orders.
+def _without_repeated(distances, first, second, genuine):
+    """Finds tables in which each trial occurs twice, either in both orders or in the same order.
 
-    The table is symmetric if each imposter trial occurs equally often with its two people in either
-    order and the same score, and if each genuine score of a person occurs an even number of times.
+    A table has each trial in both orders if each imposter trial occurs equally often with its two
+    people in either order and the same score, and if each genuine score of a person occurs an even
+    number of times. A table has each trial twice in the same order if each combination of two
+    people and a score occurs an even number of times. Independent trials with few different scores
+    may look alike, so nothing is removed if that is probable.
 
     Returns:
-        The five arrays without repeated trials, and a list with a note or without notes.
+        Indices of the trials without repeated trials, and a list with notes.
     """
-    if 2 * np.count_nonzero(first > second) != np.count_nonzero(first != second):
-        return distances, first, second, genuine, labels, []
+    rows, notes = np.arange(distances.size), []
     values = np.unique(distances, return_inverse=True)[1]
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    # sorted by pair and score, then by the order of the two people
-    order = np.lexsort((first > second, values, high, low))
-    keys = np.stack([low[order], high[order], values[order]])
-    starts = np.flatnonzero(np.r_[True, (np.diff(keys) != 0).any(axis=0)])
-    counts = np.diff(np.append(starts, distances.size))
-    reversed_counts = np.add.reduceat((first > second)[order].astype(int), starts)
-    is_genuine = genuine[order][starts]
-    is_mirrored = np.where(is_genuine, counts % 2 == 0, 2 * reversed_counts == counts)
-    if not is_mirrored.all():
-        return distances, first, second, genuine, labels, []
-    rank = np.arange(distances.size) - np.repeat(starts, counts)
-    rows = np.sort(order[rank < np.repeat(counts // 2, counts)])
-    note = (
-        f"Each of the {distances.size:,} trials occurs twice, as (a, b) and as (b, a). Each pair "
-        "is counted once."
-    )
-    arrays = (distances, first, second, genuine, labels)
-    return *(None if values is None else values[rows] for values in arrays), [note]
+    low, high, is_reversed = np.minimum(first, second), np.maximum(first, second), first > second
+    if 2 * np.count_nonzero(is_reversed) == np.count_nonzero(~genuine):
+        # sorted by pair and score, then by the order of the two people
+        order = np.lexsort((is_reversed, values, high, low))
+        starts, counts = _runs(low[order], high[order], values[order])
+        reversed_counts = np.add.reduceat(is_reversed[order].astype(int), starts)
+        is_genuine = genuine[order][starts]
+        is_mirrored = np.where(is_genuine, counts % 2 == 0, 2 * reversed_counts == counts)
+        if is_mirrored.all() and not _is_chance(values[~genuine]):
+            rows = np.sort(_first_halves(order, starts, counts))
+            notes.append(
+                f"Each of the {distances.size:,} trials occurs twice, as (a, b) and as (b, a). "
+                "Each pair is counted once."
+            )
+    order = rows[np.lexsort((values[rows], second[rows], first[rows]))]
+    starts, counts = _runs(first[order], second[order], values[order])
+    if not (counts % 2).any() and not _is_chance(values[rows][~genuine[rows]]):
+        notes.append(
+            f"Each of the {rows.size:,} trials occurs twice in the same order. Each trial is "
+            "counted once."
+        )
+        rows = np.sort(_first_halves(order, starts, counts))
+    return rows, notes
+
+
+def _runs(*keys):
+    """Returns the start and the length of each run of equal keys."""
+    starts = np.flatnonzero(np.r_[True, (np.diff(np.stack(keys)) != 0).any(axis=0)])
+    return starts, np.diff(np.append(starts, keys[0].size))
+
+
+def _first_halves(order, starts, counts):
+    """Returns the first half of each run."""
+    rank = np.arange(order.size) - np.repeat(starts, counts)
+    return order[rank < np.repeat(counts // 2, counts)]
+
+
+def _is_chance(values):
+    """Returns whether ties alone may explain that the second half of the scores repeats the
+    first half.
+
+    Args:
+        values: Code of the score of each imposter trial, shape `(trials,)`.
+    """
+    frequencies = np.bincount(values) / values.size
+    return np.square(frequencies).sum() ** (values.size // 2) > CHANCE_OF_REPEATS
 
 
 def _eer_interval(figures, first, second, seed):
@@ -617,9 +706,37 @@ def _self_comparisons(distances, genuine, first):
     ]
 
 
+def _ties(pairs, row, signs):
+    """Returns a note if equal scores keep the FAR far below the wanted rate."""
+    if row.far >= TIED * row.wanted_far:
+        return []
+    following = pairs.scores[pairs.scores > signs * row.threshold].min()
+    count = int((pairs.scores == following).sum())
+    return [
+        f"FAR {100 * row.wanted_far:g} % was wanted, but FAR {100 * row.far:.2g} % is measured at "
+        f"threshold {row.printed}. {count:,} imposter trials have the next score, "
+        f"{_figures.shortest(signs * following)}. Use scores with more digits."
+    ]
+
+
+def _ties_of_best(pairs, far, signs):
+    """Returns a note if ties at the best score make the FAR impossible for any number of people."""
+    best = pairs.scores.min()
+    is_best = pairs.scores == best
+    if is_best.sum() < 2 or pairs.weights[is_best].sum() <= far:
+        return []
+    return [
+        f"{int(is_best.sum()):,} imposter trials share the best score, "
+        f"{_figures.shortest(signs * best)}. A threshold for FAR {100 * far:g} % accepts no trial, "
+        "however many people you add. The scores have too few different values. Use scores with "
+        "more digits."
+    ]
+
+
 def _costs(distances, genuine, first, second, seed):
-    """Returns the Cllr of scores that were calibrated on other people, and the min Cllr. Both are
-    None if scikit-learn is not installed."""
+    """Returns the Cllr of scores that were calibrated on other people, and the min Cllr of the same
+    ratios. If the Cllr cannot be measured, the min Cllr uses all trials. Both are None if
+    scikit-learn is not installed."""
     try:
         least = min_cllr(distances, genuine)
     except ImportError:
@@ -637,4 +754,5 @@ def _costs(distances, genuine, first, second, seed):
             return None, least
         ratios.append(calibration(distances[test]))
         kinds.append(genuine[test])
-    return cllr(np.concatenate(ratios), np.concatenate(kinds)), least
+    ratios, kinds = np.concatenate(ratios), np.concatenate(kinds)
+    return cllr(ratios, kinds), min_cllr(-ratios, kinds)

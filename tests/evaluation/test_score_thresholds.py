@@ -119,6 +119,71 @@ def test_trials_in_both_orders_count_once(trials, report):
     assert twice.thresholds == report.thresholds and not report.notes
 
 
+def test_trials_repeated_in_the_same_order_count_once(trials, report):
+    twice = thresholds_of(
+        np.repeat(trials.scores, 2),
+        tuple(np.repeat(each, 2) for each in trials.people),
+        np.repeat(trials.groups, 2),
+        fars=[0.05, 0.1, 0.001],
+        check=[0.25],
+    )
+    (note,) = twice.notes
+    assert "same order" in note
+    assert twice.thresholds == report.thresholds and twice.imposter == report.imposter
+
+
+def test_ties_are_not_taken_for_repeated_trials():
+    pairs = [(a, b) for a in "abcde" for b in "abcde" for _ in range(2)]
+    genuine = np.array([a == b for a, b in pairs])
+    report = thresholds_of(np.where(genuine, 0.0, 1.0), tuple(zip(*pairs, strict=True)))
+    assert (report.genuine, report.imposter) == (10, 40)
+    assert not any("twice" in note for note in report.notes)
+
+
+def test_the_order_of_the_rows_does_not_matter(trials, report):
+    rows = np.random.default_rng(0).permutation(trials.scores.size)
+    shuffled = thresholds_of(
+        trials.scores[rows],
+        tuple(each[rows] for each in trials.people),
+        trials.groups[rows],
+        fars=[0.05, 0.1, 0.001],
+        check=[0.25],
+    )
+    assert shuffled == report
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("offset, scale", [(0, 1), (1, 1e-7), (1e5, 1), (-3, 1e-3)])
+def test_printed_thresholds_accept_the_same_trials(trials, sign, offset, scale):
+    scores = sign * (offset + scale * trials.scores)
+    report = thresholds_of(scores, trials.people, higher_is_closer=sign < 0)
+    assert report.thresholds
+    printed = [(row.threshold, row.printed) for row in report.thresholds]
+    for exact, text in [*printed, (report.eer_threshold, report.printed_eer_threshold)]:
+        np.testing.assert_array_equal(
+            sign * scores <= sign * float(text), sign * scores <= sign * exact
+        )
+
+
+def test_thresholds_to_check_are_printed_as_given(trials):
+    report = thresholds_of(*trials, check=[-0.0, 0.123456, 3])
+    assert [row.printed for row in report.checks] == ["0", "0.123456", "3"]
+
+
+def test_ties_that_lower_the_measured_rate_are_noted(trials):
+    report = thresholds_of(np.ceil(trials.scores * 4) / 4, trials.people, fars=0.1, check=0.25)
+    (row,) = report.thresholds
+    assert row.far < 0.05
+    (note,) = [note for note in report.notes if "next score" in note]
+    assert row.printed in note
+
+
+def test_rates_below_the_ties_of_the_best_score_are_noted(trials):
+    scores = np.maximum(trials.scores, 0.5)
+    report = thresholds_of(scores, trials.people, fars=0.001)
+    assert report.unsupported and any("share the best score" in note for note in report.notes)
+
+
 def test_comparisons_with_oneself_are_noticed(trials):
     names = np.unique(trials.people[0])
     scores = np.r_[trials.scores, np.full(len(names), 1e-9)]
@@ -129,6 +194,15 @@ def test_comparisons_with_oneself_are_noticed(trials):
 
 def test_cllr_is_measured_on_people_who_did_not_calibrate(report):
     assert 0 < report.min_cllr < report.cllr < 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_min_cllr_is_at_most_the_cllr(seed):
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(8), 3)
+    vectors = rng.normal(size=(8, 4))[people] + 0.8 * rng.normal(size=(24, 4))
+    report = thresholds_of(*embedding_trials(vectors, people), seed=seed)
+    assert report.cllr is None or report.min_cllr <= report.cllr
 
 
 def test_scores_that_separate_all_trials_have_no_cllr():
@@ -155,6 +229,7 @@ def test_the_interval_of_the_eer_is_that_of_verification(trials, report):
         ([0.1, np.nan], (list("ab"), list("ba")), {}, "finite"),
         ([0.1, 0.9], (list("ab"), list("aa")), {"fars": [1.5]}, "1.5"),
         ([0.1, 0.9], (list("ab"), list("aa")), {"check": [np.inf]}, "finite"),
+        ([0.5, 0.5], (list("ab"), list("aa")), {}, "scores are equal"),
         ([0.9, 0.1], (list("ab"), list("aa")), {}, "smaller scores are closer|Set"),
         ([0.1, 0.9], (list("ab"), list("aa")), {"higher_is_closer": True}, "Remove"),
     ],
