@@ -3,6 +3,7 @@
 
 import dataclasses
 import enum
+import math
 import pathlib
 from typing import Annotated
 
@@ -56,10 +57,26 @@ def _column(option, help, default):
     )
 
 
+def _number(option, example):
+    """Returns a parser of a number that names an example in its error."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise typer.BadParameter(f"{option} is {text!r}. Expected {example}.")
+        return value
+
+    return parse
+
+
 Fars = Annotated[
     list[float] | None,
     typer.Option(
         "--far",
+        parser=_number("--far", "a fraction above 0 and below 1, such as 0.01 for 1 %"),
         rich_help_panel=PANEL,
         metavar="RATE",
         help="False accept rate, such as 0.01 for 1 %. May be given several times.",
@@ -70,6 +87,7 @@ Check = Annotated[
     list[float] | None,
     typer.Option(
         "--check",
+        parser=_number("--check", "a finite number with a decimal point, such as 0.5"),
         rich_help_panel=PANEL,
         metavar="THRESHOLD",
         help="Also print the error rates at this threshold, such as a threshold that was copied "
@@ -272,16 +290,18 @@ def _trials(columns, options):
 
     if all(option is None for option in (options.person_a, options.person_b, options.score)):
         _check_is_table_of_trials(columns)
-    people = {}
-    codes = [
-        np.array([people.setdefault(person, len(people)) for person in names])
-        for names in (
-            columns.people(options.person_a or "person_a", "person_a"),
-            columns.people(options.person_b or "person_b", "person_b"),
-        )
+    pairs = [
+        columns.people(options.person_a or "person_a", "person_a"),
+        columns.people(options.person_b or "person_b", "person_b"),
     ]
+    # numbered in sorted order, so that the order of the rows does not matter
+    numbers = {
+        name: i for i, name in enumerate(sorted({name for names in pairs for name in names}))
+    }
+    codes = tuple(np.array([numbers[name] for name in names]) for names in pairs)
     scores = columns.numbers(options.score or "score", "score")
-    return (scores, tuple(codes), _groups(columns, options)), options.higher_is_closer, ()
+    groups = _groups(columns, options)
+    return (scores, codes, groups), options.higher_is_closer, _empty_groups(groups, options)
 
 
 def _check_is_table_of_trials(columns):
@@ -314,6 +334,7 @@ def _embeddings(columns, options):
     vectors, used, left_out = columns.vectors(wanted, described, "embedding")
     span = used[0] if len(used) == 1 else f"{used[0]} to {used[-1]}"
     notes = [f"Embeddings of {vectors.shape[1]:,} numbers were read from {span}."]
+    notes += _empty_groups(groups, options)
     if left_out:
         more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
         notes.append(f"These columns were left out: {', '.join(left_out[:5])}{more}.")
@@ -349,6 +370,13 @@ def _groups(columns, options):
     return columns.texts(options.group or GROUP, "group")
 
 
+def _empty_groups(groups, options):
+    """Returns a note if the column of groups has no group."""
+    if groups is None or any(groups):
+        return []
+    return [f"The column {options.group or GROUP!r} is empty, so there are no rates of groups."]
+
+
 def _print(report):
     from keras_dml.cli import _console
 
@@ -356,19 +384,23 @@ def _print(report):
         _console.echo(_console.escape(line))
     sign = ">=" if report.higher_is_closer else "<="
     if report.thresholds:
-        _console.echo(f"\n[bold]Thresholds[/bold] (accept if score {sign} threshold)")
+        _console.echo(
+            f"\n[bold]Thresholds[/bold] (accept if score {sign} threshold, intervals of 95 %)"
+        )
         _console.print_table(RATE_COLUMNS, [rate_row(row) for row in report.thresholds])
     if report.unsupported:
         _console.echo("\n[bold]Too few people for these rates[/bold]")
         _console.print_table(
             UNSUPPORTED_COLUMNS, [unsupported_row(row) for row in report.unsupported]
         )
+        if not report.thresholds:
+            _console.echo(_next_step(report))
     if report.checks:
         _console.echo(f"\n[bold]Checked thresholds[/bold] (accept if score {sign} threshold)")
         _console.print_table(CHECK_COLUMNS, [check_row(row) for row in report.checks])
     for row in (*report.thresholds, *report.checks):
         if row.groups:
-            _console.echo(f"\n[bold]Groups at threshold {row.threshold:.4g}[/bold]")
+            _console.echo(f"\n[bold]Groups at threshold {row.printed}[/bold]")
             _console.print_table(GROUP_COLUMNS, group_rows(row))
             if worst := worst_in_words(row):
                 _console.echo(_console.escape(worst))
@@ -377,11 +409,12 @@ def _print(report):
 RATE_COLUMNS = (
     "wanted FAR",
     "threshold",
-    "FAR of other people, 95 % interval",
-    "TAR, 95 % interval",
+    "measured FAR",
+    "FAR of other people",
+    "TAR",
 )
 CHECK_COLUMNS = ("threshold", "imposter pairs accepted", "genuine pairs rejected")
-UNSUPPORTED_COLUMNS = ("wanted FAR", "lowest FAR of these people", "people needed")
+UNSUPPORTED_COLUMNS = ("wanted FAR", "lowest supported FAR", "people needed")
 GROUP_COLUMNS = ("group", "people", "FAR within the group", "TAR within the group")
 
 
@@ -390,15 +423,13 @@ def facts(report) -> list[str]:
     from keras_dml import _figures
 
     lines = [
-        f"{report.people:,} people: {report.genuine:,} genuine trials of "
-        f"{report.genuine_people:,} people, {report.imposter:,} imposter trials of "
-        f"{report.pairs:,} pairs of people",
+        report.counts_in_words.replace(" people, ", " people: ", 1),
         f"EER {_percent(report.eer)} [{_figures.interval(report.eer_ci95)}] at threshold "
-        f"{report.eer_threshold:.4g}",
+        f"{report.printed_eer_threshold}",
     ]
     if report.min_cllr is not None:
         measured = (
-            "Cllr not measured (too few people, or no overlap of scores)"
+            "Cllr not measured (too few people or different scores, or no overlap of scores)"
             if report.cllr is None
             else f"Cllr {report.cllr:.2f} (half of the people calibrate the scores of the others)"
         )
@@ -412,7 +443,8 @@ def rate_row(row) -> tuple[str, ...]:
 
     return (
         f"{100 * row.wanted_far:g} %",
-        f"{row.threshold:.4g}",
+        row.printed,
+        _percent(row.far),
         _figures.interval(row.far_ci95),
         _with_interval(row.tar, row.tar_ci95),
     )
@@ -422,7 +454,7 @@ def check_row(row) -> tuple[str, ...]:
     """Returns the table row of a threshold that the caller chose."""
     low, high = row.tar_ci95
     return (
-        f"{row.threshold:.4g}",
+        row.printed,
         _with_interval(row.far, row.far_ci95),
         _with_interval(1 - row.tar, (1 - high, 1 - low)),
     )
@@ -435,6 +467,18 @@ def unsupported_row(row) -> tuple[str, ...]:
     fewest, most = row.people_needed
     count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return f"{100 * row.wanted_far:g} %", _figures.percent_rounded_up(row.strictest), count
+
+
+def _next_step(report):
+    """Returns a sentence that says which rate is supported if no wanted rate is."""
+    from keras_dml import _figures
+
+    strictest = max(row.strictest for row in report.unsupported)
+    if strictest >= 1:
+        return "These people support no rate. Add people."
+    percent = _figures.percent_rounded_up(strictest)
+    rate = float(percent.removesuffix(" %")) / 100
+    return f"Add people, or use the lowest supported rate: --far {rate:.4g} ({percent})."
 
 
 def group_rows(row) -> list[tuple[str, ...]]:
@@ -482,8 +526,9 @@ def _write_page(path, source, report, notes):
     sections = []
     if report.thresholds:
         text = (
-            f"{rule} The interval in the third column contains the false accept rate (FAR) of "
-            "another group with the same number of people. TAR is the true accept rate."
+            f"{rule} The measured false accept rate (FAR) is that of the people in the file. The "
+            "95 % interval beside it contains the FAR of another group with the same number of "
+            "people. TAR is the true accept rate."
         )
         rows = [rate_row(row) for row in report.thresholds]
         sections.append(reports.Section("Thresholds", text, RATE_COLUMNS, rows))
@@ -491,7 +536,8 @@ def _write_page(path, source, report, notes):
         text = (
             "A false accept rate needs enough people, because trials that share a person are not "
             "independent. The upper number of people is always enough. The lower number is enough "
-            "if pairs of people are as independent as in this file."
+            "if pairs of people are as independent as in this file. The lowest supported FAR is "
+            "the lowest rate that this number of people supports."
         )
         rows = [unsupported_row(row) for row in report.unsupported]
         sections.append(reports.Section("Too few people", text, UNSUPPORTED_COLUMNS, rows))
@@ -500,7 +546,7 @@ def _write_page(path, source, report, notes):
         sections.append(reports.Section("Checked thresholds", rule, CHECK_COLUMNS, rows))
     for row in (*report.thresholds, *report.checks):
         if row.groups:
-            title = f"Groups at threshold {row.threshold:.4g}"
+            title = f"Groups at threshold {row.printed}"
             text = "Each row counts only trials within one group, as in ISO/IEC 19795-10."
             rows = group_rows(row)
             sections.append(reports.Section(title, text, GROUP_COLUMNS, rows, worst_in_words(row)))

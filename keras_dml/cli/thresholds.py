@@ -2,6 +2,7 @@
 or computes thresholds from the scores or embeddings of any recognition system."""
 
 import dataclasses
+import pathlib
 from typing import Annotated, Any
 
 import typer
@@ -47,6 +48,8 @@ def run(
 
     Example: keras-dml thresholds voices.npz --distance cosine --far 0.01
     """
+    if pathlib.Path(source).is_dir():
+        raise typer.BadParameter(f"{source} is a folder. Give a gallery, or a file of scores.")
     if _score_tables.is_score_file(source):
         if access.key is not None or access.keys is not None:
             raise typer.BadParameter(

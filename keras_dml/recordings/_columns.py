@@ -95,7 +95,14 @@ class Columns:
                 f"{self.path}: column {self.names[i]!r} holds lists of {values.shape[1]} numbers, "
                 "but one number per row is expected."
             )
-        self._check_present(i, ~np.isfinite(values), "number")
+        infinite = np.flatnonzero(np.isinf(values))
+        if infinite.size:
+            raise ValueError(
+                f"{self.path}, {self.place(int(infinite[0]))}: the number in column "
+                f"{self.names[i]!r} is infinite. In total, {infinite.size:,} of {values.size:,} "
+                "rows are. Leave these rows out, or correct them."
+            )
+        self._check_present(i, np.isnan(values), "number")
         return values
 
     def texts(self, name: str, argument: str) -> list[str]:
@@ -217,6 +224,8 @@ def read_columns(path: Path) -> Columns:
             too large.
     """
     path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder. Give a file that ends in {', '.join(SUFFIXES)}.")
     if not path.is_file():
         raise FileNotFoundError(f"The file {str(path)!r} does not exist.")
     suffix = path.suffix.lower()

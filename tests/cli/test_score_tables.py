@@ -74,7 +74,13 @@ def test_the_text_shows_thresholds_checks_groups_and_missing_people(command, tab
     assert code == 0, err
     for words in (
         "12 people: 72 genuine trials of 12 people, 1,056 imposter trials of 66 pairs of people",
-        *("EER", "min Cllr", "accept if score <= threshold", "Too few people for these rates"),
+        *(
+            "EER",
+            "min Cllr",
+            "accept if score <= threshold",
+            "measured FAR",
+            "Too few people for these rates",
+        ),
         *("Checked thresholds", "Worst groups: FAR", "people needed"),
     ):
         assert words in out, words
@@ -118,6 +124,11 @@ def test_columns_with_other_names_are_named_by_options(command, table):
         (["a,b,0.1", "a,a,0.9"], [], "--higher-is-closer"),
         (["a,b,0.5", "a,a,0.1"], ["--higher-is-closer"], "--higher-is-closer"),
         (["a,b,0.5", "a,a,0.1"], ["--far", "2"], "--far"),
+        (["a,b,0.5", "a,a,0.1"], ["--far", "1%"], "0.01 for 1 %"),
+        (["a,b,0.5", "a,a,0.1"], ["--check", "0,5"], "such as 0.5"),
+        (["a,b,0.5", "a,a,0.1"], ["--check", "nan"], "--check"),
+        (["a,b,0.5", "a,a,inf"], [], "is infinite"),
+        (["a,b,0.5", "a,a,0.5"], [], "scores are equal"),
         (["a,b,0.5", "a,a,0.1"], ["--key", "secret"], "--key"),
         (["a,b,0.5", "a,a,0.1"], ["--person", "a"], "--person"),
         (["a,b,0.5", "a,a,0.1"], ["--distance", "cosine", "--score", "s"], "--score"),
@@ -134,6 +145,36 @@ def test_odd_tables_and_options_are_refused(command, tmp_path, rows, options, wo
     path.write_text("\n".join(["person_a,person_b,score", *rows]) + "\n")
     code, _, err = command("thresholds", path, *options)
     assert code == 2 and words in err
+
+
+def test_folders_are_named(command, tmp_path):
+    (tmp_path / "trials.csv").mkdir()
+    for path in (tmp_path, tmp_path / "trials.csv"):
+        code, _, err = command("thresholds", path)
+        assert code == 2 and "is a folder" in " ".join(err.replace("│", " ").split())
+
+
+def test_the_order_of_the_rows_does_not_matter(command, table):
+    expected = run_json(command, "thresholds", table)
+    header, *rows = table.read_text().splitlines()
+    table.write_text("\n".join([header, *rows[::-1]]) + "\n")
+    assert run_json(command, "thresholds", table) == expected
+
+
+def test_few_people_get_the_lowest_rate_that_they_support(command, tmp_path):
+    path = tmp_path / "trials.csv"
+    path.write_text("person_a,person_b,score,group\na,b,0.5,\na,a,0.1,\nb,b,0.2,\n")
+    code, out, _ = command("thresholds", path)
+    assert code == 0 and "1 imposter trial of 1 pair of people" in out
+    assert "support no rate" in out
+    assert "'group' is empty" in run_json(command, "thresholds", path)[1]["notes"][0]
+
+
+def test_the_suggested_rate_is_supported(command, table):
+    code, out, _ = command("thresholds", table, "--far", "0.001")
+    rate = out.split("--far ")[1].split()[0]
+    code, result = run_json(command, "thresholds", table, "--far", rate)
+    assert code == 0 and len(result["thresholds"]) == 1
 
 
 def test_files_that_do_not_exist_are_named(command, tmp_path):

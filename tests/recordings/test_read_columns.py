@@ -35,7 +35,11 @@ def test_columns_without_a_header_are_numbered(tmp_path):
         ("a,b,s\nx,y,1\n", lambda c: c.people("person_a", "person_a"), "columns are a, b, s"),
         ("a,b,s\nx,y,1\n", lambda c: c.numbers("a", "score"), "holds texts such as 'x'"),
         ("a,b,s\nx,y,NaN\nx,x,1\n", lambda c: c.numbers("s", "score"), "line 2: column 's' has no"),
-        ("a,b,s\nx,y,1\nx,x,inf\n", lambda c: c.numbers("s", "score"), "line 3: column 's' has no"),
+        (
+            "a,b,s\nx,y,1\nx,x,inf\n",
+            lambda c: c.numbers("s", "score"),
+            "line 3: the number in column 's' is infinite",
+        ),
         ("a,b,s\nx,y,2\nx,,1\n", lambda c: c.people("b", "person_b"), "line 3: column 'b' has no"),
         ("a,b,s\nx,y,2\nx,x,?\nx,x,1\n", lambda c: c.numbers("s", "score"), "line 3, column 's'"),
         (
