@@ -338,4 +338,4 @@ def _weighted(weight, exponents):
 
 def _bits(exponents):
     """Returns the mean of log2(1 + exp(x))."""
-    return float(-log_expit(-exponents).mean() / math.log(2))
+    return float(-log_expit(-exponents).mean() / math.log(2)) + 0.0  # not -0

@@ -337,10 +337,10 @@ def thresholds_of(
         rates = false_accepts_for(pairs, far)
         if far < rates.strictest:
             unsupported.append(UnsupportedRate(far, rates.strictest, rates.people_needed(far)))
-            notes += _ties_of_best(pairs, far, signs)
         else:
             thresholds.append(trials.rates(rates, signs, far))
             notes += _ties(pairs, thresholds[-1], signs)
+    notes += _ties_of_best(trials, [row.wanted_far for row in unsupported], signs)
     checks = [
         trials.rates(false_accepts_of_pairs(pairs, signs * threshold), signs) for threshold in check
     ]
@@ -719,17 +719,20 @@ def _ties(pairs, row, signs):
     ]
 
 
-def _ties_of_best(pairs, far, signs):
-    """Returns a note if ties at the best score make the FAR impossible for any number of people."""
-    best = pairs.scores.min()
+def _ties_of_best(trials, fars, signs):
+    """Returns a note if thresholds for some of the rates reject all trials because of ties at the
+    best score, however many people there are."""
+    pairs = trials.pairs
+    best = trials.distances.min()
     is_best = pairs.scores == best
-    if is_best.sum() < 2 or pairs.weights[is_best].sum() <= far:
+    fars = [far for far in fars if pairs.weights[is_best].sum() > far]
+    if is_best.sum() < 2 or not fars:
         return []
     return [
-        f"{int(is_best.sum()):,} imposter trials share the best score, "
-        f"{_figures.shortest(signs * best)}. A threshold for FAR {100 * far:g} % accepts no trial, "
-        "however many people you add. The scores have too few different values. Use scores with "
-        "more digits."
+        f"{int(is_best.sum()):,} imposter trials have the best score of all trials, "
+        f"{_figures.shortest(signs * best)}, so a threshold for FAR {100 * max(fars):g} % rejects "
+        "all trials. More people do not help, because the scores have too few different values. "
+        "Use scores with more digits."
     ]
 
 

@@ -181,7 +181,10 @@ def test_ties_that_lower_the_measured_rate_are_noted(trials):
 def test_rates_below_the_ties_of_the_best_score_are_noted(trials):
     scores = np.maximum(trials.scores, 0.5)
     report = thresholds_of(scores, trials.people, fars=0.001)
-    assert report.unsupported and any("share the best score" in note for note in report.notes)
+    assert report.unsupported and any("More people do not help" in note for note in report.notes)
+    scores = trials.people[0] != trials.people[1]  # ties do not matter if the kinds are separated
+    report = thresholds_of(scores.astype(float), trials.people, fars=0.001)
+    assert not any("More people do not help" in note for note in report.notes)
 
 
 def test_comparisons_with_oneself_are_noticed(trials):
