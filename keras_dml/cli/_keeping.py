@@ -18,7 +18,8 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="DAYS",
-        help="Keep recordings from now on, and destroy each of them after this number of days.",
+        help="Keep recordings from now on, and destroy each of them after this number of days, at "
+        "most 366.",
         show_default=False,
     ),
 ]

@@ -61,6 +61,7 @@ from keras_dml.gallery.names import (
     name_or_none,
     recording_id,
 )
+from keras_dml.gallery.observations import warn_of_failure
 from keras_dml.gallery.proposals import Proposals
 from keras_dml.gallery.reading_options import READING_OPTIONS, valid_options
 from keras_dml.gallery.records import Records
@@ -661,7 +662,8 @@ class Gallery:
         resets = accepted and score <= self._strictest(limit, thresholds)
         self._claims.conclude(person, client, resets)
         if accepted:
-            self.proposals.observe(person, probes, templates)
+            with warn_of_failure():
+                self.proposals.observe(person, probes, templates)
         rates = {"scale": self._scale(templates), **_rates(used)}
         return Decision(accepted, person, score, limit, denied, **rates)
 
@@ -726,10 +728,11 @@ class Gallery:
         if decides:
             resets = person is not None and least <= self._strictest(limit, thresholds)
             self._claims.conclude(nearest[0].person, client, resets, identified=True)
-        if person is not None:
-            self.proposals.observe(person, probes, templates)
-        elif used is not None and not tied:
-            self.strangers.observe(probes)
+        with warn_of_failure():
+            if person is not None:
+                self.proposals.observe(person, probes, templates)
+            elif used is not None and not tied:
+                self.strangers.observe(probes)
         rates = {"scale": self._scale(templates), **_rates(used)}
         if used is not None and used.is_counted and used.among(people) < 1:
             rates["fpir"] = used.among(people)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 KEEPING = "keeping"  # row of the table `about` with the days of each kind
 MOST = {"proposals": 50, "strangers": 1000}  # kept per person, and of all strangers together
+MOST_DAYS = 366  # longest time for which a recording is kept
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,24 +70,29 @@ class Observations:
         """Number of days for which observations are kept. None if no observations are kept."""
         if self._records.is_server or not self._records.is_encrypted:
             return None
-        return (self._records.about().get(KEEPING) or {}).get(self._kind)
+        days = (self._records.about().get(KEEPING) or {}).get(self._kind)
+        return None if days is None else min(days, MOST_DAYS)  # an earlier release had no limit
 
     def keep(self, days: float | None) -> None:
         """Sets for how many days new observations are kept.
 
         Args:
-            days: Number of days. If None, nothing is kept any more, and all observations of this
-                kind are destroyed.
+            days: Number of days, at most `MOST_DAYS`. If None, nothing is kept any more, and all
+                observations of this kind are destroyed.
 
         Raises:
             ValueError: If the gallery is not encrypted or is on a server, or if `days` is not above
-                0.
+                0 or is above `MOST_DAYS`.
         """
         if days is not None:
             days = number("days", days)
-            if not days > 0:
+            if not 0 < days <= MOST_DAYS:
                 raise ValueError(
-                    Message("{days} is {value}, but it must be above 0.", value=f"{days:g}")
+                    Message(
+                        "{days} is {value}, but it must be above 0 and at most {most}.",
+                        value=f"{days:g}",
+                        most=MOST_DAYS,
+                    )
                 )
             self._check_allowed()
         settings = self._records.about().get(KEEPING) or {}
@@ -228,6 +235,22 @@ def drop_expired(records: Records, wait: bool = True) -> None:
         run(f"DELETE FROM observations {condition}", (time,))
     with contextlib.nullcontext() if wait else contextlib.suppress(TimeoutError):
         records.cut_log()
+
+
+@contextlib.contextmanager
+def warn_of_failure() -> Iterator[None]:
+    """Turns an error from the `with` block into a `UserWarning`.
+
+    A decision that was already made must not fail because its recording cannot be kept.
+    """
+    try:
+        yield
+    except Exception as error:  # such as a full disk, or a person who was removed meanwhile
+        text = Message(
+            "The decision is made, but its recording is not kept: {reason}",
+            reason=_messages.text_of(error),
+        )
+        warnings.warn(text, stacklevel=4)
 
 
 def now() -> datetime.datetime:

@@ -72,12 +72,12 @@ class Proposals:
         The gallery must be encrypted and in a file. The setting is stored in the gallery.
 
         Args:
-            days: Number of days. If None, nothing is proposed any more, and all proposals are
-                destroyed.
+            days: Number of days, at most 366. If None, nothing is proposed any more, and all
+                proposals are destroyed.
 
         Raises:
             ValueError: If the gallery is not encrypted, if it is on a server, if its scoring is not
-                `nearest`, or if `days` is not above 0.
+                `nearest`, or if `days` is not above 0 or is above 366.
         """
         if days is not None:
             self._gallery._check_pairs()

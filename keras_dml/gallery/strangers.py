@@ -69,12 +69,12 @@ class Strangers:
         countries, strangers must agree before their biometric data are stored.
 
         Args:
-            days: Number of days. If None, nothing is kept any more, and all recordings of strangers
-                are destroyed.
+            days: Number of days, at most 366. If None, nothing is kept any more, and all recordings
+                of strangers are destroyed.
 
         Raises:
             ValueError: If the gallery is not encrypted, if it is on a server, if its scoring is not
-                `nearest`, or if `days` is not above 0.
+                `nearest`, or if `days` is not above 0 or is above 366.
         """
         if days is not None:
             self._gallery._check_pairs()

@@ -63,6 +63,7 @@ def test_strangers_are_listed_named_and_destroyed(command, family):
         ("proposals", "0f"),
         ("strangers", "--keep", "3", "--off"),
         ("strangers", "--keep", "0"),
+        ("proposals", "--keep", "1e7"),
     ],
 )
 def test_wrong_options_are_refused(command, family, words):

@@ -194,7 +194,7 @@ def test_the_request_needs_an_encrypted_file(path, model, people):
         for kept in (gallery.proposals, gallery.strangers):
             with pytest.raises(ValueError, match="not encrypted.*`key`"):
                 kept.keep(7)
-    for days in (0, -1.0, np.nan):
+    for days in (0, -1.0, np.nan, 366.5, 1e7, 1e12):
         with Gallery(path.with_name("other.db"), model, key=KEY) as gallery:
             with pytest.raises(ValueError, match="days"):
                 gallery.proposals.keep(days)
@@ -288,3 +288,14 @@ def test_no_repr_contains_an_embedding(gallery, people):
     gallery.verify("alice", people("alice", 1))
     (kept,) = gallery.proposals._observations.list()
     assert "embedding" not in repr(kept) and "array" not in repr(gallery.proposals.list())
+
+
+def test_a_decision_does_not_fail_if_its_recording_cannot_be_kept(gallery, people, monkeypatch):
+    def fail(*_):
+        raise OSError("The disk is full.")
+
+    monkeypatch.setattr(observations_module.Observations, "add", fail)
+    with pytest.warns(UserWarning, match="disk is full"):
+        assert gallery.verify("alice", people("alice", 1)).accepted
+    with pytest.warns(UserWarning, match="disk is full"):
+        assert gallery.identify(people("dora", 1)).person is None

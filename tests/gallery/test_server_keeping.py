@@ -60,7 +60,8 @@ def test_the_days_of_kept_recordings_are_set(client):
         "strangers": None,
     }
     assert client.get("/strangers").json() == [] and len(client.get("/proposals").json()) == 1
-    assert client.patch("/keeping", json={"proposals": 0}).status_code == 422
+    for days in (0, 366.5, 1e12):
+        assert client.patch("/keeping", json={"proposals": days}).status_code == 422
 
 
 def test_no_score_and_no_embedding_is_sent(client):

@@ -7,6 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from keras_dml.gallery.observations import MOST_DAYS
+
 FAR = "False accept rate of the threshold."
 CLOSENESS = (
     "Score from 0 to 100. The score is 100 for equal recordings, and 0 if the distance is at least "
@@ -160,9 +162,14 @@ class Keeping(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     proposals: float | None = Field(
-        None, gt=0, description="Days for accepted recordings that are proposed as templates."
+        None,
+        gt=0,
+        le=MOST_DAYS,
+        description="Days for accepted recordings that are proposed as templates.",
     )
-    strangers: float | None = Field(None, gt=0, description="Days for recordings of strangers.")
+    strangers: float | None = Field(
+        None, gt=0, le=MOST_DAYS, description="Days for recordings of strangers."
+    )
 
 
 class Proposal(BaseModel):
