@@ -33,7 +33,8 @@ def backup(path: Path, file: Path, *, replace: bool = False) -> None:
 
     The copy contains the state of the gallery at one moment. The copy is itself a gallery, and only
     the owner of the file may read it. If people are later removed from the original gallery, they
-    remain in the copy.
+    remain in the copy. Recordings that `Gallery.proposals` and `Gallery.strangers` keep also remain
+    in the copy after their time is over. The next opening of the copy destroys them.
 
     Args:
         path: Path of the gallery's file. For a gallery on a server, use `pg_dump` instead.

@@ -3,7 +3,7 @@
 The observations of an accepted person are encrypted with the key of this person, and the
 observations of strangers with the key of the gallery. The encryption covers the time at which an
 observation expires, so another program cannot prolong this time. A destroyed observation leaves no
-byte in the file of the gallery.
+byte in the file of the gallery. Backups keep copies of the observations that the gallery contained.
 """
 
 from __future__ import annotations
@@ -142,11 +142,13 @@ class Observations:
                     "(?, ?, ?, ?)",
                     (row, created, expires, key.encrypt_observation(data, created, expires)),
                 )
-            run(
+            evicted = run(
                 "DELETE FROM observations WHERE person IS ? AND id NOT IN (SELECT id FROM "
                 "observations WHERE person IS ? ORDER BY id DESC LIMIT ?)",
                 (row, row, MOST[self._kind]),
-            )
+            ).rowcount
+        if evicted or not self._records.is_log_cut:
+            self._records.cut_log(wait=False)
 
     def list(self) -> tuple[Observation, ...]:
         """Returns the observations in the order in which they were made. Destroys expired ones."""
@@ -221,7 +223,7 @@ def drop_expired(records: Records, wait: bool = True) -> None:
     Args:
         records: Records of the gallery.
         wait: Whether to raise `TimeoutError` if another process prevents that the log of changes is
-            truncated. If False, the next opening of the gallery truncates the log.
+            truncated. If False, a later call or the next opening of the gallery truncates the log.
     """
     if records.is_server:  # never contains observations
         return
@@ -229,12 +231,12 @@ def drop_expired(records: Records, wait: bool = True) -> None:
     with records.observing(changes=False) as run:
         query = f"SELECT count(*) FROM observations {condition}"
         (expired,) = run(query, (time,)).fetchone()
-    if not expired:
-        return
-    with records.observing() as run:
-        run(f"DELETE FROM observations {condition}", (time,))
-    with contextlib.nullcontext() if wait else contextlib.suppress(TimeoutError):
-        records.cut_log()
+    if expired:
+        with records.observing() as run:
+            run(f"DELETE FROM observations {condition}", (time,))
+        records.cut_log(wait)
+    elif not records.is_log_cut:
+        records.cut_log(wait=False)
 
 
 @contextlib.contextmanager

@@ -356,7 +356,7 @@ class PostgresStore:
             self._people = changes, run("SELECT count(*) FROM people").fetchone()[0]
         return self._people[1]
 
-    def cut_log(self) -> None:
+    def cut_log(self, wait: bool = True) -> None:
         """Does nothing, because only `purge` removes deleted rows from a server."""
 
     def purge(self) -> tuple[str, ...]:

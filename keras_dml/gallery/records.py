@@ -64,6 +64,7 @@ class Records:
         self._keys, self._seals, self._counter = NoKeys(), Seals(), Counter()
         self._given_path, self._keys_path = path, keys
         self._keys_file = self._checked = None
+        self.is_log_cut = True  # False if the log may contain deleted rows
         with contextlib.ExitStack() as self._opened:
             self._store = self._close_later(open_store(path, self._seal_earlier))
             self._open_keys()
@@ -353,9 +354,23 @@ class Records:
         keys = {} if number is None else self._keys.keys_of(run, {number: composed(person)})
         return number, keys.get(number)
 
-    def cut_log(self) -> None:
-        """Truncates the log of changes, see `Store.cut_log`."""
-        self._store.cut_log()
+    def cut_log(self, wait: bool = True) -> None:
+        """Truncates the log of changes, see `Store.cut_log`.
+
+        If this fails, `is_log_cut` is False until a later call succeeds.
+
+        Args:
+            wait: Whether to wait for other processes, and to raise `TimeoutError` if they prevent
+                that the log is truncated.
+        """
+        self.is_log_cut = False
+        try:
+            self._store.cut_log(wait)
+        except TimeoutError:
+            if wait:
+                raise
+        else:
+            self.is_log_cut = True
 
     @property
     def is_server(self) -> bool:
@@ -406,7 +421,7 @@ class Records:
             count = "SELECT count(*) FROM templates WHERE person = ? AND enrolled = 1"
             (total,) = run(count, (number,)).fetchone()
         if observed:
-            self._store.cut_log()
+            self.cut_log()
         return total
 
     def add_all(
@@ -491,7 +506,7 @@ class Records:
             number = _number_of(run, composed(person))
             if number is not None:
                 self._erase(run, number)
-        self._store.cut_log()
+        self.cut_log()
         return number is not None
 
     def forget(self, person: str, recordings: Sequence[str], enrolled: bool = True) -> list[str]:
@@ -529,7 +544,7 @@ class Records:
                 self._erase(run, number)
             else:
                 self._seals.renew(run, number)
-        self._store.cut_log()
+        self.cut_log()
         return []
 
     def _erase(self, run, number):
@@ -579,7 +594,7 @@ class Records:
                 self._keys.destroy(run, number)
         if self._keys_file is not None:
             self._keys.destroy(None, number)
-        self._store.cut_log()
+        self.cut_log()
         return True
 
     def stored(self, person: str, enrolled: bool = True) -> tuple[StoredRecording, ...] | None:

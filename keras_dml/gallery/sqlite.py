@@ -30,6 +30,7 @@ LATER = {
 }
 UNSEALED = 1  # version of galleries without seals
 FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
+BRIEF_SECONDS = 0.1  # waiting time for another reader if the log can be cut later
 BUSY_SECONDS = 30.0  # longest time that a writer waits for another writer
 
 APPLICATION = 0x6B646D6C  # "kdml", SQLite application id of a gallery
@@ -247,14 +248,8 @@ class SQLiteFile:
 
         This method does not wait for other processes that read the file.
         """
-        run = self._connection.execute
-        with self._explained():
-            run("PRAGMA busy_timeout = 100")
-            try:
-                run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            except sqlite3.OperationalError:  # such as a full disk, which does not affect reading
-                pass
-            run(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+        with contextlib.suppress(OSError):  # such as a full disk, which does not affect reading
+            self.cut_log(wait=False)
 
     def _open(self):
         run = self._connection.execute
@@ -331,16 +326,22 @@ class SQLiteFile:
         self.cut_log()
         return ()
 
-    def cut_log(self) -> None:
+    def cut_log(self, wait: bool = True) -> None:
         """Truncates the log of changes, which contains deleted rows.
+
+        Args:
+            wait: Whether to wait `BUSY_SECONDS` for other processes, or only `BRIEF_SECONDS`.
 
         Raises:
             TimeoutError: If another process reads the file during the whole waiting time.
             OSError: If the disk is full.
         """
+        seconds = BUSY_SECONDS if wait else BRIEF_SECONDS
+        run = self._connection.execute
         with self._lock, self._explained():
             try:
-                busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                run(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+                busy, *_ = run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             except sqlite3.OperationalError as error:
                 raise OSError(
                     Message(
@@ -350,6 +351,8 @@ class SQLiteFile:
                         reason=reason(error),
                     )
                 ) from None
+            finally:
+                run(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
         if busy:
             raise TimeoutError(
                 Message(
@@ -357,7 +360,7 @@ class SQLiteFile:
                     "another process has been reading for {seconds:g} seconds. Use {purge()} when "
                     "the other process has ended.",
                     path=self.path,
-                    seconds=BUSY_SECONDS,
+                    seconds=seconds,
                 )
             )
 

@@ -133,8 +133,11 @@ class Store(Protocol):
         """
         ...
 
-    def cut_log(self) -> None:
+    def cut_log(self, wait: bool = True) -> None:
         """Truncates the log of changes if the store can do so. The log contains deleted rows.
+
+        Args:
+            wait: Whether to wait long for other processes.
 
         Raises:
             TimeoutError: If another process uses the log.

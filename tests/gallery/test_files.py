@@ -146,7 +146,7 @@ KILLED = """
 import os, signal, sys
 from keras_dml.gallery.records import Records
 store = Records(sys.argv[1])
-store._store.cut_log = lambda: os.kill(os.getpid(), signal.SIGKILL)
+store._store.cut_log = lambda wait: os.kill(os.getpid(), signal.SIGKILL)
 store.remove("alice")
 """
 
