@@ -61,7 +61,7 @@ from keras_dml.gallery.names import (
     name_or_none,
     recording_id,
 )
-from keras_dml.gallery.observations import warn_of_failure
+from keras_dml.gallery.observations import drop_expired, warn_of_failure
 from keras_dml.gallery.proposals import Proposals
 from keras_dml.gallery.reading_options import READING_OPTIONS, valid_options
 from keras_dml.gallery.records import Records
@@ -581,6 +581,14 @@ class Gallery:
             replace: Whether the copy may replace a gallery at `path`.
         """
         backup(self.path, path, replace=replace)
+
+    def drop_expired(self) -> None:
+        """Destroys recordings that `proposals` and `strangers` keep if their time is over.
+
+        The gallery also does this when it is opened, when it keeps a recording, and when kept
+        recordings are listed. Call this method from time to time while a gallery stays open.
+        """
+        drop_expired(self._records, wait=False)
 
     def purge(self) -> tuple[str, ...]:
         """Rewrites the gallery to free the space that removed people occupied.

@@ -120,14 +120,18 @@ class Observations:
     def add(self, embeddings: np.ndarray, person: str | None = None) -> None:
         """Keeps embeddings, if the gallery keeps observations of this kind.
 
-        If there are more than `MOST` observations, the oldest observations are destroyed.
+        Expired observations are destroyed. If there are more than `MOST` observations, the oldest
+        observations are destroyed.
 
         Args:
             embeddings: Embeddings, shape `(count, ...)`.
             person: Name of the person as whom the recordings were accepted, or None.
         """
         days = self.days
-        if days is None or not len(embeddings):
+        if days is None:
+            return
+        drop_expired(self._records, wait=False)
+        if not len(embeddings):
             return
         time = now()
         created, expires = _text(time), _text(time + datetime.timedelta(days=days))

@@ -1,12 +1,15 @@
 """Tests of recordings that are kept for a limited time, with embeddings instead of recordings."""
 
+import asyncio
 import contextlib
+import datetime
 import sqlite3
 
 import numpy as np
 import pytest
 
 from keras_dml.gallery import observations as observations_module
+from keras_dml.gallery.server import handlers
 from tests.gallery import kept
 
 
@@ -64,3 +67,39 @@ def test_a_later_call_cuts_the_log_that_another_reader_used(gallery, inbox, monk
         reader.execute("ROLLBACK")
     inbox.list()
     assert oldest[:16] not in content(gallery)
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Returns a function that moves the clock of the observations forward by a number of days."""
+
+    def move(days):
+        time = observations_module.now() + datetime.timedelta(days=days)
+        monkeypatch.setattr(observations_module, "now", lambda: time)
+
+    return move
+
+
+def test_a_new_recording_destroys_expired_ones(gallery, inbox, later):
+    expired, embedding = ciphertexts(gallery), new_embedding(inbox, 1)
+    later(8)
+    inbox.add(embedding)
+    (left,) = ciphertexts(gallery)
+    assert len(expired) == 3 and left not in expired
+    assert not any(ciphertext[:16] in content(gallery) for ciphertext in expired)
+
+
+def test_a_server_destroys_expired_recordings_without_requests(gallery, later, monkeypatch):
+    monkeypatch.setattr(handlers, "DROP_SECONDS", 0.1)
+    monkeypatch.setattr(handlers.Readers, "start", lambda _: None)
+    monkeypatch.setattr(handlers.Readers, "end", lambda _: None)
+    served = handlers.Handlers(gallery, None, False, None)
+
+    async def serve():
+        async with served.open(None), asyncio.timeout(60):
+            while ciphertexts(gallery):
+                await asyncio.sleep(0.01)
+
+    later(8)
+    asyncio.run(serve())
+    assert ciphertexts(gallery) == []

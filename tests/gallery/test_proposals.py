@@ -154,18 +154,22 @@ def test_a_destroyed_recording_leaves_no_byte(gallery, people, path, kind):
         kept.destroy("0123")
 
 
-def test_an_expired_recording_leaves_no_byte_at_the_next_opening(gallery, people, path, model):
-    gallery.proposals.keep(1e-9)
-    gallery.strangers.keep(1e-9)
+def test_an_expired_recording_leaves_no_byte_at_the_next_opening(gallery, people, path, monkeypatch):
+    def move_clock(days):
+        time = observations_module.now() + datetime.timedelta(days=days)
+        monkeypatch.setattr(observations_module, "now", lambda: time)
+
     gallery.verify("alice", people("alice", 1))
     gallery.identify(people("dora", 1))
     secrets = ciphertexts(path)
     assert len(secrets) == 2
+    move_clock(31)
     assert galleries.people(path, key=KEY)["alice"] == 4  # opens the gallery
     assert ciphertexts(path) == []
     assert not any(secret[:16] in content(path) for secret in secrets)
     gallery.identify(people("dora", 1))
     assert len(ciphertexts(path)) == 1
+    move_clock(8)
     gallery.purge()
     assert ciphertexts(path) == []
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from keras_dml import _messages, reports
 from keras_dml.gallery import files as files_of_galleries
-from keras_dml.gallery.server import errors, requests, schemas, sensors, uploads
+from keras_dml.gallery.server import errors, logs, requests, schemas, sensors, uploads
 from keras_dml.gallery.server.claims import Claims
 from keras_dml.gallery.server.metrics import CONTENT_TYPE, Metrics
 from keras_dml.gallery.server.readers import Readers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # loads a backend
     from keras_dml.gallery import Gallery
 
 MOST_TO_CALIBRATE = 1000  # largest number of files in a request to calibrate
+DROP_SECONDS = 60.0  # time between two checks for expired recordings
 READY_SECONDS = 2  # longest time until the gallery responds to `GET /readyz`
 
 
@@ -48,10 +49,26 @@ class Handlers:
 
     @contextlib.asynccontextmanager
     async def open(self, _) -> AsyncIterator[None]:
-        """Starts a process that reads files, and ends it when the server ends (ASGI lifespan)."""
+        """Starts a process that reads files and a task that destroys expired recordings. Ends both
+        when the server ends (ASGI lifespan)."""
         self._readers.start()
+        end = asyncio.Event()
+        task = asyncio.create_task(self._drop_expired(end))
         yield
+        end.set()  # the gallery must not be closed while a thread uses it
+        await asyncio.wait([task], timeout=READY_SECONDS)
         self._readers.end()
+
+    async def _drop_expired(self, end):
+        """Destroys expired recordings every `DROP_SECONDS` until the event `end` is set."""
+        while not end.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(end.wait(), DROP_SECONDS)
+                return
+            try:
+                await self._turns.run(self._gallery.drop_expired)
+            except errors.KINDS as error:  # the next turn tries again
+                logs.error(f"Expired recordings are not destroyed yet: {error}")
 
     async def healthz(self) -> schemas.Health:
         """Reports that the process runs."""
