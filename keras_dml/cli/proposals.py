@@ -43,11 +43,13 @@ def run(
     _keeping.check_options(recordings, actions, keep, is_ending)
     from keras_dml.cli import _answers, _console, _galleries
 
-    refused, enrolled = {}, []
+    refused, enrolled, repeated = {}, [], []
     with _answers.spell_messages():
         with _galleries.open_gallery(gallery, model, access, engine=engine) as opened_gallery:
             proposals = opened_gallery.proposals
             _keeping.set_days(proposals, keep, is_ending)
+            if is_accepting:
+                proposals.check(recordings)
             for recording in dict.fromkeys(recordings or ()):
                 if is_accepting:
                     result = proposals.accept(recording)
@@ -55,6 +57,8 @@ def run(
                         refused[recording] = result.refused[0]
                     elif result.kept:
                         enrolled.append(recording)
+                    else:
+                        repeated.append(recording)
                 elif is_undoing:
                     proposals.undo(recording)
             if is_destroying:
@@ -62,10 +66,12 @@ def run(
             pending, days = proposals.list(), proposals.days
     if as_json:
         fields = {"days": days, "proposals": [each._asdict() for each in pending]}
-        _console.print_json(fields | {"added": enrolled, "refused": refused})
+        _console.print_json(fields | {"added": enrolled, "repeated": repeated, "refused": refused})
     else:
         for recording in enrolled:
             _console.echo(f"{recording}: added")
+        for recording in repeated:
+            _console.echo(f"{recording}: already enrolled, so it is not proposed any more")
         for recording, reason in refused.items():
             _console.echo(_console.escape(f"{recording}: refused: {reason}"))
         if pending:

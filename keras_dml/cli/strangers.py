@@ -45,7 +45,7 @@ def run(
     from keras_dml import _figures
     from keras_dml.cli import _answers, _console, _galleries
 
-    refused, enrolled, destroyed = [], 0, 0
+    refused, enrolled, repeated, destroyed = [], 0, 0, 0
     with _answers.spell_messages():
         with _galleries.open_gallery(gallery, model, access, engine=engine) as opened_gallery:
             inbox = opened_gallery.strangers
@@ -53,18 +53,22 @@ def run(
             for stranger in dict.fromkeys(strangers or ()) if name is not None else ():
                 result = inbox.name(stranger, name)
                 enrolled += len(result.kept)
+                repeated += len(result.repeated)
                 refused += result.refused.values()
             if is_destroying:
                 destroyed = inbox.destroy(dict.fromkeys(strangers))
             groups, days = inbox.list(), inbox.days
     if as_json:
         fields = {"days": days, "strangers": [_as_json(group) for group in groups]}
-        counts = {"enrolled": enrolled, "destroyed": destroyed}
+        counts = {"enrolled": enrolled, "repeated": repeated, "destroyed": destroyed}
         _console.print_json(fields | counts | {"refused": refused})
     else:
         if enrolled:
             count = _figures.counted(enrolled, "recording")
             _console.echo(_console.escape(f"{name}: {count} enrolled"))
+        if repeated:
+            count = _figures.counted(repeated, "recording")
+            _console.echo(_console.escape(f"{name}: {count} already enrolled"))
         if destroyed:
             _console.echo(f"{_figures.counted(destroyed, 'recording')} destroyed")
         for reason in refused:

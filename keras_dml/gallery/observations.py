@@ -20,6 +20,7 @@ import numpy as np
 from keras_dml import _messages
 from keras_dml._arrays import number
 from keras_dml._messages import Message
+from keras_dml.gallery.encryption import DecryptionError
 from keras_dml.gallery.names import recording_id
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ class Observations:
     def add(self, embeddings: np.ndarray, person: str | None = None) -> None:
         """Keeps embeddings, if the gallery keeps observations of this kind.
 
-        Expired observations are destroyed. If there are more than `MOST` observations, the oldest
+        Recordings that are already kept for this person, or for strangers, are ignored. Expired
+        observations are destroyed. If there are more than `MOST` observations, the oldest
         observations are destroyed.
 
         Args:
@@ -139,8 +141,13 @@ class Observations:
             row, key = self._records.observer(run, person)
             if key is None:  # the person was removed meanwhile
                 return
-            for embedding in embeddings:
-                data = np.ascontiguousarray(embedding, "<f4").tobytes()
+            query = "SELECT embedding, created, expires FROM observations WHERE person IS ?"
+            rows = run(query, (row,)).fetchall()
+            present = {_decrypted(key, *values) for values in rows}
+            data_of = (np.ascontiguousarray(each, "<f4").tobytes() for each in embeddings)
+            for data in dict.fromkeys(data_of):
+                if data in present:
+                    continue
                 run(
                     "INSERT INTO observations (person, created, expires, embedding) VALUES "
                     "(?, ?, ?, ?)",
@@ -262,6 +269,14 @@ def warn_of_failure() -> Iterator[None]:
 def now() -> datetime.datetime:
     """Returns the current time (UTC), from which observations get their times."""
     return datetime.datetime.now(datetime.UTC)
+
+
+def _decrypted(key, ciphertext, created, expires):
+    """Returns the bytes of an embedding, or None if another program changed the row."""
+    try:
+        return key.decrypt_observation(ciphertext, created, expires)
+    except DecryptionError:
+        return None
 
 
 def _text(time):

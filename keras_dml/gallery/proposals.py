@@ -17,6 +17,7 @@ import numpy as np
 from keras_dml._messages import Message
 from keras_dml.gallery import observations
 from keras_dml.gallery.calibration import warn_of_more
+from keras_dml.gallery.enrollment import find_repeats
 from keras_dml.gallery.names import composed
 from keras_dml.gallery.observations import Observations
 from keras_dml.gallery.results import Enrollment, Source
@@ -90,6 +91,20 @@ class Proposals:
             for each in self._observations.list()
         )
 
+    def check(self, recordings: Iterable[str]) -> None:
+        """Checks that recordings are proposed.
+
+        Args:
+            recordings: Ids of proposals.
+
+        Raises:
+            KeyError: If no proposal has one of these ids.
+        """
+        ids = {each.id for each in self._observations.list()}
+        for recording in recordings:
+            if recording not in ids:
+                raise self._observations.unknown(recording)
+
     def accept(self, recording: str) -> Enrollment:
         """Adds a proposed recording to the templates of its person.
 
@@ -101,8 +116,11 @@ class Proposals:
         Args:
             recording: Id of the proposal.
 
+        If the recording is already enrolled as this person, it is destroyed instead.
+
         Returns:
-            An `Enrollment`. If the recording was refused, `Enrollment.refused` has the reason.
+            An `Enrollment`. If the recording was refused, `Enrollment.refused` has the reason. If
+            it is already enrolled, `Enrollment.repeated` contains it.
 
         Raises:
             KeyError: If no proposal has this id.
@@ -110,6 +128,11 @@ class Proposals:
         gallery, proposal = self._gallery, self._observations.find(recording)
         z = proposal.embedding.reshape(1, *gallery._model.embedding_shape)
         source = Source(proposal.created[:10], proposed=True)
+        repeated, _ = find_repeats(proposal.person, z, gallery._templates())
+        if repeated:
+            self._observations.destroy(proposal.id)
+            total = gallery.people().get(proposal.person, 0)
+            return Enrollment(proposal.person, (), {}, total, repeated=repeated)
         reason = self._reason_to_refuse(proposal.person, z)
         if reason is not None:
             total = gallery.people().get(proposal.person, 0)

@@ -77,3 +77,11 @@ def test_an_unencrypted_gallery_is_refused(command, tmp_path):
         pass
     code, _, err = command("strangers", tmp_path / "family.db", "--keep", "3")
     assert code == 2 and "not encrypted" in err and "--key" in err
+
+
+def test_no_proposal_is_added_if_one_id_is_unknown(command, family):
+    _, result = run_json(command, "proposals", family)
+    (proposal,) = result["proposals"]
+    code, _, err = command("proposals", family, proposal["id"], "0123", "--accept")
+    assert code == 2 and "0123" in err
+    assert galleries.people(family) == {"alice": 1}

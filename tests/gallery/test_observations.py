@@ -103,3 +103,19 @@ def test_a_server_destroys_expired_recordings_without_requests(gallery, later, m
     later(8)
     asyncio.run(serve())
     assert ciphertexts(gallery) == []
+
+
+def test_a_recording_is_kept_once(inbox):
+    embedding = new_embedding(inbox, 1)
+    inbox.add(np.concatenate([embedding, embedding]))
+    inbox.add(embedding)
+    assert len(inbox.list()) == 4
+
+
+def test_an_enrolled_recording_is_not_added_again(gallery):
+    (proposal,) = gallery.proposals._observations.list()
+    gallery.proposals.accept(proposal.id)
+    gallery.proposals._observations.add(proposal.embedding[None], "alice")
+    result = gallery.proposals.accept(proposal.id)
+    assert (result.kept, result.repeated, result.enrolled) == ((), {0: None}, 2)
+    assert gallery.proposals.list() == ()

@@ -154,7 +154,9 @@ def test_a_destroyed_recording_leaves_no_byte(gallery, people, path, kind):
         kept.destroy("0123")
 
 
-def test_an_expired_recording_leaves_no_byte_at_the_next_opening(gallery, people, path, monkeypatch):
+def test_an_expired_recording_leaves_no_byte_at_the_next_opening(
+    gallery, people, path, monkeypatch
+):
     def move_clock(days):
         time = observations_module.now() + datetime.timedelta(days=days)
         monkeypatch.setattr(observations_module, "now", lambda: time)

@@ -31,6 +31,7 @@ def test_a_proposal_is_listed_added_and_undone(client):
     assert client.post(f"{path}/accept").json() == {
         "person": "alice",
         "added": 1,
+        "repeated": 0,
         "refused": [],
         "enrolled": 2,
     }

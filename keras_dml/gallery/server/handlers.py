@@ -187,6 +187,7 @@ class Handlers:
         return schemas.Addition(
             person=enrollment.person,
             added=len(enrollment.kept),
+            repeated=len(enrollment.repeated),
             refused=[self._translator.translate(reason, {}) for reason in reasons],
             enrolled=enrollment.enrolled,
         )

@@ -186,6 +186,9 @@ class Addition(BaseModel):
 
     person: str
     added: int
+    repeated: int = Field(
+        description="Number of recordings that were enrolled already and are not kept any more."
+    )
     refused: list[str] = Field(description="Reason for each recording that was refused.")
     enrolled: int = Field(description="Total number of the person's recordings.")
 

@@ -194,7 +194,9 @@ const settle = async (path, method, heading, body = null) => {
   const options = body === null ? {} : { body: JSON.stringify(body), json: true };
   const result = await (await ask(path, { method, ...options })).json();
   const refused = result.refused?.length ?? 0;
-  say(refused ? "Not added" : heading, refused ? result.refused[0] : "", refused ? "no" : "yes");
+  const repeats = result.added === 0 && result.repeated > 0;
+  const done = repeats ? `Already enrolled as ${result.person}` : heading;
+  say(refused ? "Not added" : done, refused ? result.refused[0] : "", refused ? "no" : "yes");
   await listPeople();
   await listKept();
 };
