@@ -51,7 +51,9 @@ class Proposals:
 
     - The median of the distances from the recording to the directly enrolled recordings of the
       person is at most `Threshold.confident`. If this attribute is None, nothing is proposed.
-    - No recording of the person is from the day of the decision (UTC).
+    - No enrolled or proposed recording of the person is from the day of the decision (UTC). If the
+      label of an enrolled recording is not a date, its day is the day of its enrollment. At most
+      one recording is therefore proposed per person and day.
     - The recording is not enrolled yet.
 
     Args:
@@ -189,11 +191,11 @@ class Proposals:
             return
         person = composed(person)
         today = observations.now().date().isoformat()
-        if today in {source.day for source in self._gallery._records.sources()[person]}:
+        if today in self._gallery._records.dates(person):
             return
         is_near = self._distances_to_direct(person, probes, templates) <= self._limit()
         is_new = [not len(rows) for rows in templates.equal_to(probes)]
-        self._observations.add(probes[is_near & is_new], person)
+        self._observations.add(probes[is_near & is_new][:1], person)
 
     def _limit(self):
         threshold = self._gallery.deciding

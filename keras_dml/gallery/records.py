@@ -639,6 +639,27 @@ class Records:
                 sources.setdefault(name, []).append(_source(*values))
         return sources
 
+    def dates(self, person: str) -> set[str]:
+        """Returns the dates (UTC) of a person's enrolled and proposed recordings.
+
+        The date of an enrolled recording is its label, if the label is an ISO 8601 date or time,
+        and otherwise the date of its enrollment. The dates of proposals are the dates on which
+        they were kept.
+
+        Args:
+            person: Name of the person.
+        """
+        enrolled = (
+            "SELECT created, day FROM templates LEFT JOIN sources ON sources.template = "
+            "templates.id WHERE person = ? AND enrolled = 1"
+        )
+        with self._store.reading() as run:
+            number = _number_of(run, composed(person))
+            rows = run(enrolled, (number,)).fetchall()
+            query = "SELECT created FROM observations WHERE person = ?"
+            proposed = {created[:10] for (created,) in run(query, (number,)).fetchall()}
+        return proposed | {_date(created, day) for created, day in rows}
+
     def has(self, person: str) -> bool:
         """Returns whether at least one recording of a person is enrolled."""
         query = (
@@ -818,6 +839,16 @@ def _new_number():
 def _source(created, day, device, proposed):
     """Returns the `Source` of a template from its row of `sources`, whose values may be None."""
     return Source(created[:10]) if day is None else Source(day, device, bool(proposed))
+
+
+def _date(created, day):
+    """Returns the date (UTC) of a recording from its time of enrollment and its label or None."""
+    try:
+        time = datetime.datetime.fromisoformat(day or "")
+    except ValueError:  # such as "morning"
+        return created[:10]
+    time = time if time.tzinfo is None else time.astimezone(datetime.UTC)
+    return time.date().isoformat()
 
 
 def _as_bytes(embedding):
