@@ -162,26 +162,46 @@ class Observations:
             self._records.cut_log(wait=False)
 
     def list(self) -> tuple[Observation, ...]:
-        """Returns the observations in the order in which they were made. Destroys expired ones."""
+        """Returns the observations in the order in which they were made. Destroys expired ones.
+
+        Observations that another program changed are left out with a `UserWarning`, which contains
+        their ids for `destroy`.
+        """
+        observations, unreadable = self._read()
+        if unreadable:
+            text = Message(
+                "{path} keeps recordings that cannot be read, because another program changed "
+                "them. Destroy them by their ids: {ids}.",
+                path=self._records.path,
+                ids=", ".join(unreadable),
+            )
+            warnings.warn(text, stacklevel=3)
+        return observations
+
+    def _read(self):
+        """Returns the observations, and `{id: row}` of the unreadable observations."""
         if not self._records.is_encrypted:
-            return ()
+            return (), {}
         drop_expired(self._records)
         query = (
             "SELECT observations.id, people.name, created, expires, embedding FROM observations "
             f"LEFT JOIN people ON people.id = observations.person WHERE person {self._is_null} "
             "ORDER BY observations.id"
         )
-        keys, observations = {}, []
+        keys, observations, unreadable = {}, [], {}
         with self._records.observing(changes=False) as run:
             for row, person, created, expires, ciphertext in run(query).fetchall():
                 if person not in keys:
                     keys[person] = self._records.observer(run, person)[1]
-                data = keys[person].decrypt_observation(ciphertext, created, expires)
+                data = _decrypted(keys[person], ciphertext, created, expires)
+                if data is None:
+                    unreadable[f"unreadable-{row}"] = row
+                    continue
                 embedding = np.frombuffer(data, "<f4")
                 observations.append(
                     Observation(row, recording_id(data), person, created, expires, embedding)
                 )
-        return tuple(observations)
+        return tuple(observations), unreadable
 
     def find(self, recording: str) -> Observation:
         """Returns the observation with an id.
@@ -206,13 +226,14 @@ class Observations:
                 truncated because another process used the file.
         """
         ids = [recordings] if isinstance(recordings, str) else list(recordings)
-        observations = self.list()
-        for unknown in {*ids} - {each.id for each in observations}:
+        observations, unreadable = self._read()
+        rows = [*unreadable.items(), *((each.id, each.row) for each in observations)]
+        for unknown in {*ids} - {name for name, _ in rows}:
             raise self.unknown(unknown)
         with self._records.observing() as run:
-            for observation in observations:
-                if observation.id in ids:
-                    run("DELETE FROM observations WHERE id = ?", (observation.row,))
+            for name, row in rows:
+                if name in ids:
+                    run("DELETE FROM observations WHERE id = ?", (row,))
         self._records.cut_log()
 
     def unknown(self, recording: str) -> KeyError:
@@ -238,13 +259,14 @@ def drop_expired(records: Records, wait: bool = True) -> None:
     """
     if records.is_server:  # never contains observations
         return
-    time, condition = _text(now()), "WHERE expires <= ?"
+    times = (_text(now()), _text(now() - datetime.timedelta(days=MOST_DAYS)))
+    condition = "WHERE expires <= ? OR created <= ?"  # another program may have changed `expires`
     with records.observing(changes=False) as run:
         query = f"SELECT count(*) FROM observations {condition}"
-        (expired,) = run(query, (time,)).fetchone()
+        (expired,) = run(query, times).fetchone()
     if expired:
         with records.observing() as run:
-            run(f"DELETE FROM observations {condition}", (time,))
+            run(f"DELETE FROM observations {condition}", times)
         records.cut_log(wait)
     elif not records.is_log_cut:
         records.cut_log(wait=False)

@@ -128,7 +128,11 @@ class Strangers:
             KeyError: If an id is unknown. Then nothing is destroyed.
         """
         strangers = [strangers] if isinstance(strangers, str) else list(strangers)
-        recordings = [each.id for stranger in strangers for each in self._find(stranger)]
+        groups = {group[0].id: group for group in self._groups()}
+        recordings = []
+        for stranger in strangers:  # other ids may belong to unreadable recordings
+            group = groups.get(stranger)
+            recordings += [stranger] if group is None else [each.id for each in group]
         self._observations.destroy(recordings)
         return len(recordings)
 
