@@ -145,7 +145,7 @@ def results(folder):
 
 def test_people_are_enrolled_and_recognized(results):
     code, out, _ = results["enroll family.db alice alice --model watch_lda --resample"]
-    assert code == 0 and out == "alice: 5 of 5 files enrolled, 5 recordings in all\n"
+    assert code == 0 and out.startswith("alice: 5 of 5 files enrolled, 5 recordings in all\n")
     assert results["verify family.db alice new.csv"][0] == 0
     assert results["verify family.db alice stranger.csv"][0] == 1
     code, out, _ = results["identify family.db new.csv"]
