@@ -86,6 +86,14 @@ def eye_velocity():
     return models.eye_velocity_network(*parts, narrower=32)
 
 
+def keystrokes(*statistics):
+    """Returns a model that ends with `KeystrokeResiduals` and the given layers. Earlier layers
+    compute times and codes of keys."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    typed = layers.MaskedConv1D(3, 1, name="typed")
+    return keras.Sequential([signal, typed, layers.KeystrokeResiduals(), *statistics])
+
+
 def images(subject, large=False, **options):
     """Returns the smallest possible encoder of images."""
     return Network(subject.__name__, subject, lambda: subject(**options), stock=True, large=large)
@@ -198,6 +206,12 @@ NETWORKS = [
     Network("GravityFrame both", layers.GravityFrame, lambda: gravity_frame("both")),
     Network("GravityFrame with rates", layers.GravityFrame, lambda: gravity_frame("both", 6)),
     Network("GravityFrame magnitude", layers.GravityFrame, lambda: gravity_frame("magnitude")),
+    Network("KeystrokeResiduals", layers.KeystrokeResiduals, keystrokes),
+    Network(
+        "KeystrokeStatistics",
+        layers.KeystrokeStatistics,
+        lambda: keystrokes(layers.KeystrokeStatistics()),
+    ),
     Network(
         "LaggedCorrelation",
         layers.LaggedCorrelation,

@@ -11,6 +11,8 @@ from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.layers.gravity_frame import GravityFrame
 from keras_dml.layers.input_contract import InputContract
 from keras_dml.layers.instance_standardization import InstanceStandardization
+from keras_dml.layers.keystroke_residuals import KeystrokeResiduals
+from keras_dml.layers.keystroke_statistics import KeystrokeStatistics
 from keras_dml.layers.lagged_correlation import LaggedCorrelation
 from keras_dml.layers.last_lstm import LastLSTM
 from keras_dml.layers.learned_similarity import LearnedSimilarity
@@ -40,6 +42,8 @@ __all__ = [
     "GravityFrame",
     "ChannelNormalization",
     "Covariance",
+    "KeystrokeResiduals",
+    "KeystrokeStatistics",
     "LaggedCorrelation",
     "LastLSTM",
     "LearnedSimilarity",
