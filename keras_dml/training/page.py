@@ -391,8 +391,10 @@ def _groups(entry):
 
 
 def _threshold_section(title, rows_of_card, card):
+    name = rows_of_card[0].get("scoring", scorings.DEFAULT)
+    other = None if name == scorings.DEFAULT else name
     columns = (
-        "accept distances up to",
+        "accept distances up to" if other is None else "accept scores up to",
         "FAR wanted",
         "FAR, 95 % interval",
         "TAR",
@@ -413,10 +415,11 @@ def _threshold_section(title, rows_of_card, card):
         for row in rows_of_card
     ]
     description = rows_of_card[0].get("carried") or _MEASURED
-    section = (
-        f"{title}\n\nThe score of a recording is its smallest distance to the enrolled recordings. "
-        f"{description}\n\n{markdown_table(columns, rows)}"
-    )
+    score = "its smallest distance to the enrolled recordings"
+    if other is not None:
+        score = f"the {scorings.get(other).text}"
+    table = markdown_table(columns, rows)
+    section = f"{title}\n\nThe score of a recording is {score}. {description}\n\n{table}"
     unit = card.get("headline", {}).get("unit", "people")
     certificates = [_certificate(row, unit) for row in rows_of_card if "certificate" in row]
     within = [
