@@ -12,7 +12,7 @@ import importlib
 import pathlib
 from collections.abc import Iterable, Mapping
 
-from keras_dml import training, zoo
+from keras_dml import scoring, training, zoo
 from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
@@ -29,6 +29,22 @@ CARRIED = (
     "measured in the cross-validation. Before you use a threshold, calibrate it with recordings of "
     "other {unit} than those in the training data."
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenScoring:
+    """Scoring of the measurement, see `keras_dml.scoring`.
+
+    Attributes:
+        name: Name of the scoring.
+        choice: How the scoring was chosen, as a sentence.
+        rivals: Function that returns the results of the other scorings on the same trials, as
+            `Evidence.baselines` does.
+    """
+
+    name: str
+    choice: str
+    rivals: collections.abc.Callable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +67,8 @@ class Evidence:
             models of a cross-validation. Default: None.
         figures: Function that returns the card's `figures`. Default: None, if the figures cannot be
             computed from the published files.
+        scoring: `ChosenScoring` of the trials. Default: None, for the scoring `nearest`.
+        fars: False accept rates of the thresholds.
     """
 
     measured: measure.Measurement | Answers
@@ -59,6 +77,8 @@ class Evidence:
     on_device: collections.abc.Callable | None = None
     unit: collections.abc.Callable | None = None
     figures: collections.abc.Callable | None = None
+    scoring: ChosenScoring | None = None
+    fars: tuple[float, ...] = pooled.FARS
 
     def card(self, about: dict) -> dict:
         """Computes the measured entries of the card.
@@ -75,6 +95,12 @@ class Evidence:
         card |= self.decisions(about["data"].get("test_subjects") != [])
         if self.groups:
             card["groups"] = pooled.by_group(self.measured.trials, self.groups)
+        if self.scoring is not None:
+            card["scoring"] = {
+                "name": self.scoring.name,
+                "choice": self.scoring.choice,
+                "rivals": self.measured.baselines(self.scoring.rivals()),
+            }
         if self.on_device is not None:
             card["device_thresholds"] = self.on_device()
         if self.figures is not None:
@@ -102,7 +128,10 @@ class Evidence:
             }
         if not has_unseen:
             return {"thresholds": []}
-        rows = pooled.thresholds(trials, self.groups)
+        rows = pooled.thresholds(trials, self.groups, self.fars)
+        if self.scoring is not None:
+            name = self.scoring.name
+            rows = [{**row, "score": scoring.get(name).text, "scoring": name} for row in rows]
         return {"thresholds": rows, "imposters": pooled.imposter_statistics(trials)}
 
 

@@ -6,7 +6,7 @@ All trials are decided by the same threshold. The 95 % intervals come from resam
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,9 @@ def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike)
 
 
 def thresholds(
-    trials: Trials, groups: Mapping[str, Mapping[Any, Any]] | None = None
+    trials: Trials,
+    groups: Mapping[str, Mapping[Any, Any]] | None = None,
+    fars: Sequence[float] = FARS,
 ) -> list[dict[str, Any]]:
     """Computes a card's `thresholds`. The result omits rates for which there are too few trials.
 
@@ -116,6 +118,7 @@ def thresholds(
         groups: Known confounders, such as `{"people of the same sex": {person: sex}}`. For each
             confounder, the FAR between people of the same group is measured too. People without a
             group have the value None.
+        fars: False accept rates.
 
     Returns:
         List of dicts with the keys `far`, `value`, `trials`, `tar`, `tar_ci95`, `score`,
@@ -126,7 +129,7 @@ def thresholds(
         three probes.
     """
     imposters = int((~trials.genuine).sum())
-    return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
+    return [_threshold(trials, far, groups or {}) for far in fars if imposters >= np.rint(1 / far)]
 
 
 def by_group(trials: Trials, groups: Mapping[str, Mapping[Any, Any]]) -> list[dict[str, Any]]:

@@ -40,6 +40,16 @@ def test_a_card_has_words_headline_baselines_and_thresholds(measured):
     assert found["thresholds"] == pooled.thresholds(measured.trials)
 
 
+def test_a_card_names_its_scoring_and_the_rival_scorings(measured):
+    rivals = {"mean": ("another scoring", pooled.SAME_MODEL, np.sin(measured.trials.scores))}
+    scoring = evidence.ChosenScoring("two_covariance", "Chosen on others.", lambda: rivals)
+    card = evidence.Evidence(measured, scoring=scoring, fars=(0.1,)).card(ABOUT)
+    assert card["scoring"]["name"] == "two_covariance"
+    assert [row["name"] for row in card["scoring"]["rivals"]] == ["mean"]
+    assert [(row["far"], row["scoring"]) for row in card["thresholds"]] == [(0.1, "two_covariance")]
+    assert "log likelihood ratio" in card["thresholds"][0]["score"]
+
+
 def test_a_file_that_has_seen_everybody_has_no_thresholds(measured):
     found = evidence.Evidence(measured).card({"data": {"test_subjects": []}})
     assert found["thresholds"] == [] and found["headline"]["repeats"] == pooled.BLOCKS
