@@ -24,6 +24,9 @@ Out = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
 Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/.")]
 
+# Entries of `zoo.evidence.Evidence.card` that are not arguments of `training.build_card`.
+DECISIONS = "scoring", "imposters", "groups"
+
 
 @dataclasses.dataclass
 class Run:
@@ -156,7 +159,8 @@ class Run:
         words = " ".join(f"--{name} {value}" for name, value in options.items())
         command = f"python -m {evidence.module(self.name)}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
-        card = training.build_card(about, figures=figures, recipe=record, **card)
+        decisions = {key: card.pop(key) for key in DECISIONS if key in card}
+        card = training.build_card(about, figures=figures, recipe=record, **card) | decisions
         gate = None if recordings is None else gates.describe(card["input"], recordings)
         if gate is not None:
             card[quality.CARD_KEY] = gate
@@ -197,6 +201,7 @@ def input_contract(described):
         described["rate_hz"],
         min_steps=low,
         max_steps=high,
+        events=described["rate_hz"] is None,
         name="input_contract",
     )
 
