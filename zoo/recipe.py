@@ -160,7 +160,7 @@ class Run:
         command = f"python -m {evidence.module(self.name)}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
         decisions = {key: card.pop(key) for key in DECISIONS if key in card}
-        card = training.build_card(about, figures=figures, recipe=record, **card) | decisions
+        card = training.build_card(about | decisions, figures=figures, recipe=record, **card)
         gate = None if recordings is None else gates.describe(card["input"], recordings)
         if gate is not None:
             card[quality.CARD_KEY] = gate

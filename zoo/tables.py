@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", evidence.ZOO / "README.md"
 PAPERS_PAGE = evidence.PAPERS / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
-LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
+LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes|non-commercial use")
 LICENSE_OF_WEIGHTS = re.compile(r"Apache license \d\.\d")  # if the data have no license
 # The figure that each model had on its last card without a main result. The figures follow the
 # protocols of the papers and have standard errors (±).

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from keras_dml import _figures
 from keras_dml import scoring as scorings
 from keras_dml.zoo import catalog, headline, products
 
@@ -506,7 +507,11 @@ def _needed(far, count, unit):
 
 
 def rounded_up(rate: float) -> str:
-    """Formats a rate as a percentage that is rounded up to one digit after the decimal point."""
+    """Formats a rate as a percentage that is rounded up: to one digit after the decimal point, or
+    to two significant digits if the rate is below 0.1 %.
+    """
+    if rate < 0.001:
+        return _figures.percent_rounded_up(rate)
     return f"{math.ceil(1000 * rate - 1e-9) / 10:g} %"
 
 

@@ -15,6 +15,7 @@ LICENCES = {
     "NONE": ASK,
     "CC-BY-NC-SA-4.0": NO,
     "LicenseRef-CC-BY-NC-SA": NO,  # no version is stated
+    "LicenseRef-non-commercial": NO,
     "LicenseRef-research-only": NO,
 }
 

@@ -97,7 +97,7 @@ def test_a_card_says_what_stands_beside_its_recipe(name):
     measured = {"figures", "baselines", "thresholds", "exports", "recipe"}
     made = measured | {"model", "embedding", "golden"}
     optional = {"edge", "quality", "device_thresholds", "imposters", "stream_thresholds"}
-    optional |= {"groups", "refused"}
+    optional |= {"groups", "refused", "scoring"}
     assert set(card) - optional == set(about) | made
     assert set(card["input"]) == set(about["input"])
     known = {f"{part}_{kind}" for part in ("train", "test") for kind in ("subjects", "classes")}
