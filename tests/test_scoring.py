@@ -8,6 +8,7 @@ import pytest
 
 from keras_dml import distances, scoring
 from keras_dml.geometry import two_covariance
+from keras_dml.zoo import schema
 
 COUNTS, SETS = [3, 1, 4], [2, 1]
 STARTS, SET_STARTS = [0, 3, 4, 8], [0, 2, 3]
@@ -161,3 +162,7 @@ def test_scores_need_no_keras():
     code += "\nt.log_likelihood_ratio(np.ones(2), np.ones(2), np.ones(2), 2.0, 3.0)"
     code += "\nassert not {'keras', 'tensorflow'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cards_allow_the_names_of_all_scorings():
+    assert set(schema.SCORINGS) == set(scoring.SCORINGS)

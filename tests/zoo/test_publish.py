@@ -236,13 +236,13 @@ def test_tables_of_models_have_headline_and_the_best_of_each_kind_of_baseline(ca
     columns, _, row = tables.of_people([card, images_card]).splitlines()
     assert row == (
         "| [`tiny`](zoo/tiny/README.md) | 4.3 % [2.1 to 6.0] | – | "
-        "**mean step: 4.0 % [2.0 to 5.0]** | – | 36, one sitting | none stated |"
+        "**mean step: 4.0 % [2.0 to 5.0]** | – | 36, one sitting | none stated | ask |"
     )
     columns, _, row = tables.of_images([card, images_card]).splitlines()
     assert row == (
         "| [`pictures`](zoo/pictures/README.md) | 99.31 % [99.10 to 99.45] | the test images | "
         "nearest neighbor: 96.9 % [96.5 to 97.2] | **softmax: 99.50 % [99.30 to 99.70]** | 10,000 "
-        "| none stated |"
+        "| none stated | ask |"
     )
     columns, _, *rows = tables.of_unbeaten([card, images_card]).splitlines()
     assert rows == [
