@@ -81,7 +81,7 @@ def test_the_verdict_uses_accuracy_and_only_methods_without_a_network(images_car
 
 def test_a_line_about_a_model_begins_with_its_headline(card, images_card):
     (line,) = catalog.figures_in_words(card)
-    assert line == "EER 4.3 % [2.1 to 6.0] (72 probes of 36 people)"
+    assert line == "EER 4.3 % [2.1 to 6.0] (72 probes of 36 people, one sitting)"
     accuracy, attack = catalog.figures_in_words(images_card)
     assert accuracy == "accuracy 99.31 % [99.10 to 99.45] (10,000 images)"
     assert attack.startswith("pgd-40 at 0.3")

@@ -10,19 +10,21 @@ from keras_dml import inputs, layers, quality, zoo
 from tests.test_quality import voice
 
 NAMES = [name for name in zoo.list_models() if name.startswith("voice_")]
+# The encoder of `voice_ge2e` was trained on recordings with silence, and does not remove silence.
+WITHOUT_SILENCE = [name for name in NAMES if name != "voice_ge2e"]
 RATE = 16_000
 BOUND = 5e-3  # of the embedding's length; without the layer 3 s of zeros change it by .5 or more
 
 
 @pytest.mark.slow
-def test_every_voice_model_cuts_out_silence_first():
-    assert len(NAMES) == 3
-    for name in NAMES:
+def test_voice_models_cut_out_silence_first():
+    assert len(WITHOUT_SILENCE) == 3
+    for name in WITHOUT_SILENCE:
         kinds = [type(layer) for layer in inputs.encoder(zoo.load(name)).layers]
         assert kinds[2] is layers.SilenceRemoval, name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WITHOUT_SILENCE)
 @pytest.mark.parametrize("gain", [1, 1e-3])
 def test_silence_moves_no_embedding_of_a_voice_model(name, gain):
     """Inserts whole blocks of 20 ms of silence, so that the blocks of the speech stay the same."""
