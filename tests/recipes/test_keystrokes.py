@@ -5,7 +5,8 @@ import pytest
 
 from keras_dml import evaluation, inference
 from keras_dml.training import People
-from zoo import keystroke_table, keystroke_text, keystrokes
+from zoo import keystroke_table, keystroke_text, keystrokes, recipe
+from zoo.keystroke_qp_wl import train
 
 PEOPLE, SENTENCES = 12, 12
 CODES = (65, 66, 69, 72, 84, 32)
@@ -122,3 +123,30 @@ def test_certificates_say_which_rates_are_not_supported():
     rows = keystroke_table.certificates({1: claims})
     assert [row["far"] for row in rows] == list(keystroke_table.FARS)
     assert "threshold" in rows[0] and "error" in rows[-1]
+
+
+def test_windows_are_parts_of_sentences(rng):
+    signals = [
+        np.full((count, 3), 1.0, np.float32) * np.arange(1, count + 1)[:, None]
+        for count in (4, 30, 70)
+    ]
+    batch = train.padded(signals)
+    assert batch.shape == (3, 70, 3)
+    for _ in range(20):
+        for window, signal in zip(train.windows(batch, rng, 48), signals, strict=True):
+            steps = window[window[:, 0] > 0]
+            assert min(len(signal), train.LEAST) <= len(steps) <= min(len(signal), 48)
+            np.testing.assert_array_equal(np.diff(steps[:, 0]), np.ones(len(steps) - 1))
+            assert (window[len(steps) :] == 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", train.METHODS)
+def test_a_network_of_each_method_trains_for_some_steps(method, tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "PAIRS", 4)
+    monkeypatch.setattr(train, "STEPS_PER_EPOCH", 2)
+    people = typed(range(6))
+    run = recipe.Run("keystroke_qp_wl", tmp_path, tmp_path, steps=2, seed=0)
+    encoder = train.trained(run, method, people)
+    embeddings = inference.embed(encoder, people.signals, progress=False)
+    assert len(embeddings) == len(people.signals) and np.isfinite(embeddings).all()
