@@ -30,7 +30,7 @@ from unittest import mock
 import numpy as np
 import typer
 
-from keras_dml import inference, zoo
+from keras_dml import inference, scoring, zoo
 from keras_dml._files import write_text
 from keras_dml.gallery import Gallery, observations
 from keras_dml.gallery.calibration import calibrated, everybodys_claims
@@ -87,7 +87,7 @@ class Sessions:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How a data set is measured.
+    """Settings of the measurement on a data set.
 
     Attributes:
         title: Row title of the table.
@@ -200,6 +200,12 @@ class Embeddings(GalleryModel):
             return 1 - probes @ stored.T
         return np.linalg.norm(probes[:, None] - stored, axis=2)
 
+    def mean_points(self, embeddings):
+        return embeddings
+
+    def from_mean_point(self, point):
+        return point
+
     def check(self, embeddings):
         pass
 
@@ -309,7 +315,9 @@ def measure(data, plan, half, clock, rng, attacks):
     data = data.select(half)
     model = Embeddings(data.z.shape[1], data.distance)
     distances = model.distances(volunteers.z, volunteers.z)
-    claims = everybodys_claims(distances, volunteers.people, volunteers.sessions)
+    claims = everybodys_claims(
+        model, scoring.get("nearest"), volunteers.z, volunteers.people, volunteers.sessions
+    )
     threshold = calibrated(*claims, plan.far, extrapolate=True)
     medians = [
         np.median(distances[np.ix_(volunteers.people != name, volunteers.people == name)], axis=1)
@@ -329,7 +337,7 @@ def measure(data, plan, half, clock, rng, attacks):
                     )
                 gallery._records.set_threshold(threshold)
                 if update == PROPOSALS:
-                    gallery.proposals.keep(10_000)
+                    gallery.proposals.keep(366)
                 rejected, accepted = rates(gallery, data, plan, clock, update)
                 results["FRR", update], results["FAR", update] = rejected, accepted
                 results["added", update] = {

@@ -60,8 +60,8 @@ class Completeness:
 
     @property
     def advice(self) -> str:
-        """What to record next. Empty if the enrollment is complete, or if it is unknown whether
-        more recordings would help."""
+        """Advice about the next recording. Empty if the enrollment is complete, or if it is unknown
+        whether more recordings would help."""
         if not self.recordings:
             return "enroll a recording"
         if len(self.days) < DAYS:
